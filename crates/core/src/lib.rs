@@ -16,7 +16,17 @@ extern crate alloc;
 extern crate std;
 
 pub mod affinity;
+pub mod daemonset;
+pub mod eviction;
+pub mod garbage;
+pub mod int_or_percent;
+pub mod lifecycle;
 pub mod meta;
 pub mod node;
 pub mod pod;
+pub mod podgc;
+pub mod podlife;
+pub mod quantity;
+pub mod schedule;
+pub mod selector;
 pub mod taint;
