@@ -11,6 +11,7 @@ pub mod field_error;
 pub mod field_selector;
 pub mod managed;
 pub mod names;
+mod object;
 pub mod openapi;
 pub mod paging;
 pub mod patch;
