@@ -199,7 +199,7 @@ impl Run {
                 assert!(!holds, "{precondition:?} on {current:?}");
                 assert_eq!(found.map(|item| item.revision), current);
             }
-            Err(other) => panic!("{other}"),
+            Err(other) => unreachable!("{other}"),
         }
     }
 
@@ -214,7 +214,7 @@ impl Run {
                 assert!(revision < self.model.floor);
                 assert_eq!(oldest, self.model.floor);
             }
-            Err(other) => panic!("{other}"),
+            Err(other) => unreachable!("{other}"),
         }
     }
 
@@ -226,7 +226,7 @@ impl Run {
                 self.watches.push((watch, prefix, after));
             }
             Err(Error::Compacted { oldest, .. }) => assert_eq!(oldest, self.model.floor),
-            Err(other) => panic!("{other}"),
+            Err(other) => unreachable!("{other}"),
         }
     }
 
@@ -254,7 +254,7 @@ impl Run {
 
     async fn reopen(&mut self) {
         let Some(dir) = &self.dir else { return };
-        self.store.close().await.unwrap();
+        self.store.close().await.expect("it closes");
         self.store = open(dir);
         self.model.floor = self.model.revision();
         self.watches.clear();
@@ -276,7 +276,7 @@ fn assert_same(snapshot: &Snapshot, expected: &BTreeMap<&'static str, (u64, Stri
         (
             item.key.to_string(),
             item.revision,
-            String::from_utf8(item.bytes.to_vec()).unwrap(),
+            String::from_utf8(item.bytes.to_vec()).expect("it is text"),
         )
     };
     let found: Vec<_> = snapshot.iter().map(|item| show(item)).collect();
@@ -290,7 +290,7 @@ fn assert_same(snapshot: &Snapshot, expected: &BTreeMap<&'static str, (u64, Stri
 fn check(steps: Vec<Step>, dir: Option<tempfile::TempDir>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
-        .unwrap();
+        .expect("a runtime");
     let store = dir
         .as_ref()
         .map_or_else(|| Arc::new(Memory::new(window())) as _, open);
