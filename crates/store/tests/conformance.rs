@@ -1,4 +1,5 @@
 //! What every engine has to do: one suite, run for each.
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::sync::Arc;
 use std::time::Duration;

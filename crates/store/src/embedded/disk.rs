@@ -166,7 +166,7 @@ fn load(database: &Database, indexer: &Indexer) -> Result<(Map, u64), redb::Erro
     };
     let format = meta.get(FORMAT_KEY)?.map(|it| it.value());
     if format != Some(FORMAT) {
-        let found = format.map_or("none".into(), |it| it.to_string());
+        let found = format.map_or_else(|| "none".into(), |it| it.to_string());
         return Err(corrupt(format!(
             "format {found}, this version reads {FORMAT}"
         )));
