@@ -233,6 +233,17 @@ pub struct PodCondition {
 }
 
 impl Pod {
+    /// The node the pod is bound to, else the one its required affinity asks for by name.
+    ///
+    /// `None` when it cannot be told: several terms must all ask for a name, and the first counts.
+    pub fn target_node(&self) -> Option<&str> {
+        if !self.spec.node_name.is_empty() {
+            return Some(&self.spec.node_name);
+        }
+        let required = self.spec.affinity.as_ref()?.node_affinity.as_ref()?.required.as_ref()?;
+        required.node_selector_terms.iter().find_map(|term| term.node_name())
+    }
+
     /// The `Ready` condition, if the node agent has reported one.
     pub fn ready_condition(&self) -> Option<&PodCondition> {
         self.condition("Ready")

@@ -59,3 +59,64 @@ pub struct Toleration {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }
+
+impl Effect {
+    /// The effect as Kubernetes writes it; empty for [`Effect::Other`].
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoSchedule => "NoSchedule",
+            Self::PreferNoSchedule => "PreferNoSchedule",
+            Self::NoExecute => "NoExecute",
+            Self::Other => "",
+        }
+    }
+}
+
+impl Toleration {
+    /// Whether this toleration covers a taint (spec/daemonset.md 1; upstream `ToleratesTaint`).
+    ///
+    /// No effect covers all effects, no key covers all keys. The operators `Gt` and `Lt` belong to
+    /// a feature that is off by default: see [`Toleration::tolerates_with_comparison`].
+    pub fn tolerates(&self, taint: &Taint) -> bool {
+        self.covers_key_and_effect(taint)
+            && match self.operator.as_str() {
+                "" | "Equal" => self.value == taint.value,
+                "Exists" => true,
+                _ => false,
+            }
+    }
+
+    /// As [`Toleration::tolerates`], with the operators `Gt` and `Lt` on 64-bit integers.
+    pub fn tolerates_with_comparison(&self, taint: &Taint) -> bool {
+        let compared = || plain_integer(&taint.value).zip(plain_integer(&self.value));
+        match self.operator.as_str() {
+            "Gt" => self.covers_key_and_effect(taint) && compared().is_some_and(|(t, s)| t > s),
+            "Lt" => self.covers_key_and_effect(taint) && compared().is_some_and(|(t, s)| t < s),
+            _ => self.tolerates(taint),
+        }
+    }
+
+    fn covers_key_and_effect(&self, taint: &Taint) -> bool {
+        (self.effect.is_empty() || self.effect == taint.effect.as_str())
+            && (self.key.is_empty() || self.key == taint.key)
+    }
+}
+
+/// A 64-bit integer in plain notation: no plus sign, no leading zeros, no spaces.
+fn plain_integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let plain = digits == "0" && text == "0" || !digits.starts_with(['0', '+']);
+    if plain { text.parse().ok() } else { None }
+}
+
+/// The first taint, in the node's order, of an effect that counts and that nothing tolerates.
+pub fn first_untolerated<'a>(
+    taints: &'a [Taint],
+    tolerations: &[Toleration],
+    counts: impl Fn(Effect) -> bool,
+) -> Option<&'a Taint> {
+    taints
+        .iter()
+        .filter(|taint| counts(taint.effect))
+        .find(|taint| !tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+}
