@@ -3,6 +3,7 @@
 use crate::meta::null_as_default;
 use crate::node::Node;
 use crate::pod::PodSpec;
+use crate::selector::syntax;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -77,7 +78,9 @@ const NAME_FIELD: &str = "metadata.name";
 impl NodeSelector {
     /// Whether one of the terms matches the node.
     pub fn matches(&self, node: &Node) -> bool {
-        self.node_selector_terms.iter().any(|term| term.matches(node))
+        self.node_selector_terms
+            .iter()
+            .any(|term| term.matches(node))
     }
 }
 
@@ -89,8 +92,13 @@ impl NodeSelectorTerm {
             return false;
         }
         let labels = &node.metadata.labels;
-        self.match_expressions.iter().all(|r| r.matches(labels.get(&r.key).map(String::as_str)))
-            && self.match_fields.iter().all(|r| r.matches_field(&node.metadata.name))
+        self.match_expressions
+            .iter()
+            .all(|r| r.matches(labels.get(&r.key).map(String::as_str)))
+            && self
+                .match_fields
+                .iter()
+                .all(|r| r.matches_field(&node.metadata.name))
     }
 
     /// The one node this term asks for by name, if it does.
@@ -114,8 +122,12 @@ impl Requirement {
             "NotIn" => !value.is_some_and(listed),
             "Exists" => value.is_some(),
             "DoesNotExist" => value.is_none(),
-            "Gt" => self.compare(value).is_some_and(|(value, bound)| value > bound),
-            "Lt" => self.compare(value).is_some_and(|(value, bound)| value < bound),
+            "Gt" => self
+                .compare(value)
+                .is_some_and(|(value, bound)| value > bound),
+            "Lt" => self
+                .compare(value)
+                .is_some_and(|(value, bound)| value < bound),
             _ => false,
         }
     }
@@ -137,7 +149,17 @@ impl Requirement {
         asks.then(|| self.values[0].as_str())
     }
 
+    /// A key or value that could never be a label's spoils the requirement.
     fn is_well_formed(&self) -> bool {
+        syntax::check_key(&self.key).is_ok()
+            && self
+                .values
+                .iter()
+                .all(|value| syntax::check_value(value).is_ok())
+            && self.has_the_right_values()
+    }
+
+    fn has_the_right_values(&self) -> bool {
         match self.operator.as_str() {
             "In" | "NotIn" => !self.values.is_empty(),
             "Exists" | "DoesNotExist" => self.values.is_empty(),
@@ -154,7 +176,13 @@ impl Requirement {
 /// Whether a node satisfies a pod's `nodeSelector` and required node affinity.
 pub fn required_node_affinity_matches(spec: &PodSpec, node: &Node) -> bool {
     let labels = &node.metadata.labels;
-    let selected = spec.node_selector.iter().all(|(key, value)| labels.get(key) == Some(value));
-    let required = spec.affinity.as_ref().and_then(|a| a.node_affinity.as_ref()?.required.as_ref());
+    let selected = spec
+        .node_selector
+        .iter()
+        .all(|(key, value)| labels.get(key) == Some(value));
+    let required = spec
+        .affinity
+        .as_ref()
+        .and_then(|a| a.node_affinity.as_ref()?.required.as_ref());
     selected && required.is_none_or(|required| required.matches(node))
 }

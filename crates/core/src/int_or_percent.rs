@@ -22,7 +22,8 @@ pub struct NotAPercentage(pub String);
 impl IntOrPercent {
     /// What a text on a command line stands for: an integer if it fits, else the text itself.
     pub fn from_text(text: &str) -> Self {
-        text.parse().map_or_else(|_| Self::Text(text.to_string()), Self::Int)
+        text.parse()
+            .map_or_else(|_| Self::Text(text.to_string()), Self::Int)
     }
 
     /// The number itself, or the percentage of a total.
@@ -39,8 +40,18 @@ impl IntOrPercent {
         };
         let percent = percentage(text).ok_or_else(|| NotAPercentage(text.clone()))?;
         let product = i128::from(percent) * i128::from(total);
-        let quotient = if round_up { -(-product).div_euclid(100) } else { product.div_euclid(100) };
+        let quotient = if round_up {
+            -(-product).div_euclid(100)
+        } else {
+            product.div_euclid(100)
+        };
         Ok(i64::try_from(quotient).unwrap_or(i64::MAX))
+    }
+
+    /// Whether a text has the form of a percentage in an object: digits and one percent sign.
+    pub fn is_percent(text: &str) -> bool {
+        let digits = text.strip_suffix('%').unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
     }
 
     /// Whether it is the number 0 or the text `0%`.
