@@ -67,7 +67,7 @@ impl<'a> Parts<'a> {
             None => ("", rest, false),
         };
         if !is_suffix_form(suffix) {
-            return Err(ParseError(if has_form(unsigned) { SUFFIX } else { FORM }));
+            return Err(ParseError(FORM));
         }
         if whole.is_empty() && !point {
             return Err(ParseError(match Scale::of(suffix) {
@@ -101,12 +101,6 @@ fn is_suffix_form(suffix: &str) -> bool {
     let rest = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
     let rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
     rest.bytes().all(|b| b.is_ascii_digit())
-}
-
-/// Whether the text has the form at all, be it with several points.
-fn has_form(unsigned: &str) -> bool {
-    let rest = unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    rest.len() < unsigned.len() && is_suffix_form(rest)
 }
 
 /// What a suffix stands for.
