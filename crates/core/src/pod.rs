@@ -240,8 +240,18 @@ impl Pod {
         if !self.spec.node_name.is_empty() {
             return Some(&self.spec.node_name);
         }
-        let required = self.spec.affinity.as_ref()?.node_affinity.as_ref()?.required.as_ref()?;
-        required.node_selector_terms.iter().find_map(|term| term.node_name())
+        let required = self
+            .spec
+            .affinity
+            .as_ref()?
+            .node_affinity
+            .as_ref()?
+            .required
+            .as_ref()?;
+        required
+            .node_selector_terms
+            .iter()
+            .find_map(|term| term.node_name())
     }
 
     /// The `Ready` condition, if the node agent has reported one.

@@ -19,10 +19,16 @@ pub use parser::ParseError;
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelector {
     /// Labels that must have these values.
-    #[serde(skip_serializing_if = "StringMap::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "StringMap::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub match_labels: StringMap,
     /// Further requirements.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub match_expressions: Vec<LabelSelectorRequirement>,
 }
 
@@ -35,7 +41,10 @@ pub struct LabelSelectorRequirement {
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`, kept as text.
     pub operator: String,
     /// Values, their number depends on the operator.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub values: Vec<String>,
 }
 
@@ -149,7 +158,10 @@ impl Selector {
 
     /// The selector that matches nothing: an absent selector object.
     pub fn nothing() -> Self {
-        Self { nothing: true, ..Self::default() }
+        Self {
+            nothing: true,
+            ..Self::default()
+        }
     }
 
     /// Reads the text form, as in the query parameter `labelSelector`.
@@ -177,7 +189,10 @@ impl Selector {
 
     fn of(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
-        Self { requirements, nothing: false }
+        Self {
+            requirements,
+            nothing: false,
+        }
     }
 
     /// Whether it matches everything.
@@ -207,7 +222,10 @@ impl Selector {
 }
 
 fn equality(key: &str, value: &str) -> Result<Requirement, SelectorError> {
-    let refused = |problem| SelectorError { field: "matchLabels".to_owned(), problem };
+    let refused = |problem| SelectorError {
+        field: "matchLabels".to_owned(),
+        problem,
+    };
     syntax::check_key(key).map_err(|e| refused(format!("Invalid value: {key:?}: {e}")))?;
     syntax::check_value(value).map_err(|e| refused(format!("Invalid value: {value:?}: {e}")))?;
     Ok(Requirement {
@@ -238,17 +256,25 @@ impl LabelSelectorRequirement {
             return Err(refused("values", problem.to_owned()));
         }
         if !wants_values && !self.values.is_empty() {
-            let problem = "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            let problem =
+                "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
             return Err(refused("values", problem.to_owned()));
         }
         syntax::check_key(&self.key)
             .map_err(|e| refused("key", format!("Invalid value: {:?}: {e}", self.key)))?;
         for (at, value) in self.values.iter().enumerate() {
             syntax::check_value(value).map_err(|e| {
-                refused(&format!("values[{at}]"), format!("Invalid value: {value:?}: {e}"))
+                refused(
+                    &format!("values[{at}]"),
+                    format!("Invalid value: {value:?}: {e}"),
+                )
             })?;
         }
-        Ok(Requirement { key: self.key.clone(), operator, values: sorted(self.values.clone()) })
+        Ok(Requirement {
+            key: self.key.clone(),
+            operator,
+            values: sorted(self.values.clone()),
+        })
     }
 }
 
@@ -271,7 +297,11 @@ impl fmt::Display for Selector {
 
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, operator, values } = self;
+        let Self {
+            key,
+            operator,
+            values,
+        } = self;
         let joined = values.join(",");
         match operator {
             Operator::Equals => write!(f, "{key}={joined}"),

@@ -118,5 +118,9 @@ pub fn first_untolerated<'a>(
     taints
         .iter()
         .filter(|taint| counts(taint.effect))
-        .find(|taint| !tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+        .find(|taint| {
+            !tolerations
+                .iter()
+                .any(|toleration| toleration.tolerates(taint))
+        })
 }

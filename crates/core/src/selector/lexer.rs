@@ -38,7 +38,10 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, rest: text.char_indices().peekable() }
+        Self {
+            text,
+            rest: text.char_indices().peekable(),
+        }
     }
 
     /// The next token; `End` again and again at the end.
@@ -50,7 +53,11 @@ impl<'a> Lexer<'a> {
         if is_special(first) {
             return self.symbol();
         }
-        while self.rest.next_if(|(_, c)| !is_special(*c) && !is_space(*c)).is_some() {}
+        while self
+            .rest
+            .next_if(|(_, c)| !is_special(*c) && !is_space(*c))
+            .is_some()
+        {}
         let end = self.rest.peek().map_or(self.text.len(), |(at, _)| *at);
         Token::Word(self.text[start..end].to_string())
     }

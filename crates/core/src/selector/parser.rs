@@ -83,10 +83,18 @@ impl<'a> Parser<'a> {
         syntax::check_key(&key)
             .map_err(|e| refused(format!("<nil>: Invalid value: {key:?}: {e}")))?;
         if negated {
-            return Ok(Requirement { key, operator: Operator::DoesNotExist, values: Vec::new() });
+            return Ok(Requirement {
+                key,
+                operator: Operator::DoesNotExist,
+                values: Vec::new(),
+            });
         }
         if self.ahead == Token::End || self.ahead.is(",") {
-            return Ok(Requirement { key, operator: Operator::Exists, values: Vec::new() });
+            return Ok(Requirement {
+                key,
+                operator: Operator::Exists,
+                values: Vec::new(),
+            });
         }
         let operator = self.operator()?;
         let values = match operator {
@@ -94,7 +102,11 @@ impl<'a> Parser<'a> {
             _ => alloc::vec![self.value()?],
         };
         check(&key, operator, &values)?;
-        Ok(Requirement { key, operator, values: sorted(values) })
+        Ok(Requirement {
+            key,
+            operator,
+            values: sorted(values),
+        })
     }
 
     fn operator(&mut self) -> Result<Operator, ParseError> {
@@ -163,15 +175,22 @@ impl<'a> Parser<'a> {
 /// A comparison needs an integer; every value must be a label value.
 fn check(key: &str, operator: Operator, values: &[String]) -> Result<(), ParseError> {
     if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
-        for (at, value) in values.iter().enumerate().filter(|(_, v)| v.parse::<i64>().is_err()) {
+        for (at, value) in values
+            .iter()
+            .enumerate()
+            .filter(|(_, v)| v.parse::<i64>().is_err())
+        {
             return Err(refused(format!(
                 "values[{at}]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
             )));
         }
     }
     for (at, value) in values.iter().enumerate() {
-        syntax::check_value(value)
-            .map_err(|e| refused(format!("values[{at}][{key}]: Invalid value: {value:?}: {e}")))?;
+        syntax::check_value(value).map_err(|e| {
+            refused(format!(
+                "values[{at}][{key}]: Invalid value: {value:?}: {e}"
+            ))
+        })?;
     }
     Ok(())
 }

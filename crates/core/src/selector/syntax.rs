@@ -28,12 +28,18 @@ pub fn check_key(key: &str) -> Result<(), String> {
     if name.is_empty() {
         problems.push("name part must be non-empty".into());
     } else if name.len() > NAME_BYTES_MAX {
-        problems.push(alloc::format!("name part must be no more than {NAME_BYTES_MAX} bytes"));
+        problems.push(alloc::format!(
+            "name part must be no more than {NAME_BYTES_MAX} bytes"
+        ));
     }
     if !is_name(name) {
         problems.push(alloc::format!("name part {NAME_FORM}"));
     }
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems.join("; "))
+    }
 }
 
 fn check_prefix(prefix: &str, problems: &mut Vec<String>) {
@@ -42,7 +48,9 @@ fn check_prefix(prefix: &str, problems: &mut Vec<String>) {
         return;
     }
     if prefix.len() > PREFIX_BYTES_MAX {
-        problems.push(alloc::format!("prefix part must be no more than {PREFIX_BYTES_MAX} bytes"));
+        problems.push(alloc::format!(
+            "prefix part must be no more than {PREFIX_BYTES_MAX} bytes"
+        ));
     }
     if !is_subdomain(prefix) {
         problems.push(alloc::format!("prefix part {SUBDOMAIN_FORM}"));
@@ -56,12 +64,18 @@ fn check_prefix(prefix: &str, problems: &mut Vec<String>) {
 pub fn check_value(value: &str) -> Result<(), String> {
     let mut problems: Vec<String> = Vec::new();
     if value.len() > NAME_BYTES_MAX {
-        problems.push(alloc::format!("must be no more than {NAME_BYTES_MAX} bytes"));
+        problems.push(alloc::format!(
+            "must be no more than {NAME_BYTES_MAX} bytes"
+        ));
     }
     if !value.is_empty() && !is_name(value) {
         problems.push(VALUE_FORM.into());
     }
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems.join("; "))
+    }
 }
 
 fn is_name(text: &str) -> bool {
@@ -71,7 +85,8 @@ fn is_name(text: &str) -> bool {
 
 fn is_subdomain(text: &str) -> bool {
     let lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    text.split('.').all(|part| part.bytes().all(|b| lower(b) || b == b'-') && ends_are(part, lower))
+    text.split('.')
+        .all(|part| part.bytes().all(|b| lower(b) || b == b'-') && ends_are(part, lower))
 }
 
 fn ends_are(text: &str, ok: impl Fn(u8) -> bool) -> bool {
