@@ -274,7 +274,8 @@ impl History {
     fn updates(&self, current: &Current) -> Vec<Update> {
         let change = |entry: &Entry| {
             let meta = &entry.revision.metadata;
-            let raised = meta.name == current.name && entry.revision.revision < current.revision;
+            let is_current = entry.describes && meta.name == current.name;
+            let raised = is_current && entry.revision.revision < current.revision;
             let unlabelled = entry.revision.hash().is_none();
             (raised || unlabelled).then(|| Update {
                 target: Target::of(meta),

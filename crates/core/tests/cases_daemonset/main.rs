@@ -35,7 +35,13 @@ const FILES: &[(&str, fn(&Value) -> Option<Check>)] = &[
     ("node_affinity", |given| {
         (op(given) == "pin").then_some(judge::pin as Check)
     }),
-    ("manage", by_op),
+    ("manage", |given| {
+        if op(given) == "pass" {
+            Some(pass::pass_with_owners)
+        } else {
+            by_op(given)
+        }
+    }),
     ("rolling_update", by_op),
     ("surge", by_op),
     ("history", history::by_op),

@@ -61,7 +61,7 @@ fn numbers_and_quantities_compare_by_value() {
     stored["spec"]["containers"][0]["resources"] = json!({"limits": {"cpu": "1000m"}});
     let mut current = plain();
     current["spec"]["priority"] = json!(5);
-    current["spec"]["containers"][0]["resources"] = json!({"limits": {"cpu": 1}});
+    current["spec"]["containers"][0]["resources"] = json!({"limits": {"cpu": "1"}});
     check(&stored, current, true);
 }
 
