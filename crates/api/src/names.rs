@@ -8,6 +8,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 const LABEL_MAX: usize = 63;
 const SUBDOMAIN_MAX: usize = 253;
@@ -74,7 +75,13 @@ fn checked(text: &str, max: usize, fits: bool, message: &str) -> Vec<String> {
 
 /// A DNS label: names of namespaces, containers, volumes.
 pub fn dns1123_label(text: &str) -> Vec<String> {
-    checked(text, LABEL_MAX, fits_dns1123(text), DNS1123_LABEL)
+    // A subdomain is the usual mistake: its dots are all that is wrong.
+    let message = if fits_subdomain(text) {
+        "must not contain dots"
+    } else {
+        DNS1123_LABEL
+    };
+    checked(text, LABEL_MAX, fits_dns1123(text), message)
 }
 
 /// Dot-separated DNS labels: names of most objects.
@@ -229,6 +236,50 @@ pub fn percent(text: &str) -> Vec<String> {
         Vec::new()
     } else {
         vec![PERCENT.to_owned()]
+    }
+}
+
+/// An IP address in canonical form.
+pub fn ip(text: &str) -> Vec<String> {
+    let canonical = match text.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
+            return vec!["must not be an IPv4-mapped IPv6 address".to_owned()];
+        }
+        Ok(address) => address.to_string(),
+        Err(_) if has_leading_zeros(text) => return vec!["must not have leading 0s".to_owned()],
+        Err(_) => {
+            return vec![
+                "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned(),
+            ];
+        }
+    };
+    if canonical == text {
+        Vec::new()
+    } else {
+        vec![format!("must be in canonical form (\"{canonical}\")")]
+    }
+}
+
+/// Whether text would be an IPv4 address but for zeros in front of its numbers.
+fn has_leading_zeros(text: &str) -> bool {
+    let numbers: Vec<Result<u8, _>> = text.split('.').map(str::parse).collect();
+    numbers.len() == 4 && numbers.iter().all(Result::is_ok)
+}
+
+/// An address block such as `10.0.0.0/8`.
+pub fn cidr(text: &str) -> Vec<String> {
+    let fits = text.split_once('/').is_some_and(|(address, bits)| {
+        let max = match address.parse::<IpAddr>() {
+            Ok(IpAddr::V4(_)) => 32,
+            Ok(IpAddr::V6(_)) => 128,
+            Err(_) => return false,
+        };
+        bits.parse::<u8>().is_ok_and(|bits| bits <= max)
+    });
+    if fits {
+        Vec::new()
+    } else {
+        vec!["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".to_owned()]
     }
 }
 

@@ -137,12 +137,19 @@ pub fn plan_deletion(
     let Some(root) = next.as_object_mut() else {
         return Deletion::Remove(next);
     };
+    if resource.kind == "Namespace" && object.path(&["metadata", "deletionTimestamp"]).is_none() {
+        terminate(root, options, now);
+        return Deletion::Keep(next);
+    }
+    if resource.kind == "Namespace" && has_content(object) {
+        return Deletion::Unchanged;
+    }
     let metadata = root.object_mut("metadata");
-    let changed = set_finalizers(metadata, options);
+    // Events own nothing, so that there is nothing to wait for.
+    let changed = resource.kind != "Event" && set_finalizers(metadata, options);
     let held = !metadata.list("finalizers").is_empty();
     match grace {
-        Grace::Running if !changed => return Deletion::Unchanged,
-        Grace::Running => return Deletion::Keep(next),
+        Grace::Running => return Deletion::Unchanged,
         Grace::Begin { seconds } => {
             begin(metadata, seconds, now);
             if held || seconds > 0 {
@@ -171,15 +178,25 @@ pub fn plan_deletion(
 /// its grace period are gone. The server removes it instead of storing the update.
 pub fn is_finished(object: &Value) -> bool {
     let metadata = &object["metadata"];
-    let namespace_held = object.text("kind") == "Namespace"
-        && object
-            .path(&["spec", "finalizers"])
-            .and_then(Value::as_array)
-            .is_some_and(|list| !list.is_empty());
+    let namespace_held = object.text("kind") == "Namespace" && has_content(object);
     metadata.at("deletionTimestamp").is_some()
         && metadata.list("finalizers").is_empty()
         && metadata.int("deletionGracePeriodSeconds").unwrap_or(0) == 0
         && !namespace_held
+}
+
+/// Whether a namespace still has content to be deleted: somebody's finalizer says so.
+fn has_content(namespace: &Value) -> bool {
+    !namespace["spec"].list("finalizers").is_empty()
+}
+
+/// Begins the deletion of a namespace, which takes nothing new from now on.
+fn terminate(root: &mut Object, options: &Options, now: Timestamp) {
+    let metadata = root.object_mut("metadata");
+    metadata.insert("deletionTimestamp".into(), time(now, 0).into());
+    set_finalizers(metadata, options);
+    root.object_mut("status")
+        .insert("phase".into(), "Terminating".into());
 }
 
 /// Marks a new deletion: time, grace period, one generation more.
@@ -232,17 +249,18 @@ fn time(start: Timestamp, seconds: i64) -> String {
 /// Adds and removes the finalizers of the propagation policy; says whether that changed anything.
 fn set_finalizers(metadata: &mut Object, options: &Options) -> bool {
     let old: Vec<String> = finalizers(metadata);
-    let has = |name: &str| old.iter().any(|f| f == name);
+    let mut known = old.iter().map(String::as_str);
+    let first = known.find(|name| [ORPHAN, FOREGROUND].contains(name));
     // What is asked for wins; else finalizers that are there already say what was asked for.
     let orphan = match (options.orphan_dependents, options.propagation) {
         (Some(orphan), _) => orphan,
         (None, Some(policy)) => policy == Propagation::Orphan,
-        (None, None) => has(ORPHAN),
+        (None, None) => first == Some(ORPHAN),
     };
     let foreground = match (options.orphan_dependents, options.propagation) {
         (Some(_), _) => false,
         (None, Some(policy)) => policy == Propagation::Foreground,
-        (None, None) => has(FOREGROUND),
+        (None, None) => first == Some(FOREGROUND),
     };
     let mut new: Vec<String> = old
         .iter()

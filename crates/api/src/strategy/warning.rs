@@ -1,0 +1,151 @@
+//! Warnings: what a client is told about an object that is accepted all the same.
+
+use crate::object::Read;
+use crate::resource::Resource;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde_json::Value;
+
+const APPARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+/// Annotations that fields have replaced: prefix and what a warning says about them.
+const DEPRECATED_ANNOTATIONS: &[(&str, &str)] = &[
+    (
+        "scheduler.alpha.kubernetes.io/critical-pod",
+        "non-functional in v1.16+; use the \"priorityClassName\" field instead",
+    ),
+    (
+        "seccomp.security.alpha.kubernetes.io/pod",
+        "non-functional in v1.27+; use the \"seccompProfile\" field instead",
+    ),
+    (
+        "container.seccomp.security.alpha.kubernetes.io/",
+        "non-functional in v1.27+; use the \"seccompProfile\" field instead",
+    ),
+    (
+        "security.alpha.kubernetes.io/sysctls",
+        "non-functional in v1.11+; use the \"sysctls\" field instead",
+    ),
+    (
+        "security.alpha.kubernetes.io/unsafe-sysctls",
+        "non-functional in v1.11+; use the \"sysctls\" field instead",
+    ),
+    (
+        APPARMOR,
+        "deprecated since v1.30; use the \"appArmorProfile\" field instead",
+    ),
+];
+
+/// Labels of nodes that others have replaced.
+const DEPRECATED_NODE_LABELS: &[(&str, &str)] = &[
+    (
+        "beta.kubernetes.io/arch",
+        "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
+    ),
+    (
+        "beta.kubernetes.io/os",
+        "deprecated since v1.14; use \"kubernetes.io/os\" instead",
+    ),
+    (
+        "failure-domain.beta.kubernetes.io/region",
+        "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead",
+    ),
+    (
+        "failure-domain.beta.kubernetes.io/zone",
+        "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead",
+    ),
+    (
+        "beta.kubernetes.io/instance-type",
+        "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead",
+    ),
+];
+
+/// The warnings that a client gets with an accepted object, as it was sent (before
+/// [`super::prepare_create`] tidies it).
+pub fn warnings(resource: &Resource, object: &Value) -> Vec<String> {
+    let mut found = duplicate_owners(&object["metadata"]);
+    match (resource.group, resource.kind) {
+        ("", "Pod") => pod(&object["metadata"], &object["spec"], "", &mut found),
+        ("apps", "DaemonSet") => {
+            let template = &object["spec"]["template"];
+            pod(
+                &template["metadata"],
+                &template["spec"],
+                "spec.template.",
+                &mut found,
+            );
+        }
+        _ => {}
+    }
+    found
+}
+
+fn duplicate_owners(metadata: &Value) -> Vec<String> {
+    let owners = metadata.list("ownerReferences");
+    let repeated = |index: &usize| owners[..*index].contains(&owners[*index]);
+    let mut uids: Vec<&str> = (0..owners.len())
+        .filter(repeated)
+        .map(|index| owners[index].text("uid"))
+        .collect();
+    if uids.is_empty() {
+        return Vec::new();
+    }
+    uids.sort_unstable();
+    uids.dedup();
+    [format!(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        uids.join(", ")
+    )]
+    .into()
+}
+
+fn pod(metadata: &Value, spec: &Value, prefix: &str, found: &mut Vec<String>) {
+    node_labels(spec, prefix, found);
+    repeated_names(spec, prefix, found);
+    for key in metadata
+        .object("annotations")
+        .into_iter()
+        .flat_map(|map| map.keys())
+    {
+        let known = DEPRECATED_ANNOTATIONS
+            .iter()
+            .find(|(name, _)| key == name || (name.ends_with('/') && key.starts_with(name)));
+        if let Some((_, advice)) = known {
+            found.push(format!("{prefix}metadata.annotations[{key}]: {advice}"));
+        }
+    }
+}
+
+fn node_labels(spec: &Value, prefix: &str, found: &mut Vec<String>) {
+    for key in spec
+        .object("nodeSelector")
+        .into_iter()
+        .flat_map(|map| map.keys())
+    {
+        if let Some((_, advice)) = DEPRECATED_NODE_LABELS.iter().find(|(name, _)| key == name) {
+            found.push(format!("{prefix}spec.nodeSelector[{key}]: {advice}"));
+        }
+    }
+}
+
+/// Variables that hide one another.
+fn repeated_names(spec: &Value, prefix: &str, found: &mut Vec<String>) {
+    for list in ["initContainers", "containers"] {
+        for (c, container) in spec.list(list).iter().enumerate() {
+            let variables = container.list("env");
+            for (v, variable) in variables.iter().enumerate() {
+                let name = variable.text("name");
+                let hidden = variables[..v]
+                    .iter()
+                    .any(|other| other.text("name") == name);
+                let refers = variable.text("value").contains(&format!("$({name})"));
+                if hidden && !refers {
+                    found.push(format!(
+                        "{prefix}spec.{list}[{c}].env[{v}]: hides previous definition of \"{name}\", which may be dropped when using apply"
+                    ));
+                }
+            }
+        }
+    }
+}

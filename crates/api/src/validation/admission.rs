@@ -1,0 +1,1 @@
+//! Admission: what the cluster adds to an object, or refuses for reasons outside of it.
