@@ -132,6 +132,11 @@ impl Fleet {
         self.base.for_node(node)
     }
 
+    /// Everything of its pods that does not depend on the node.
+    pub fn pod_base(&self) -> &PodBase {
+        &self.base
+    }
+
     /// The pods of a claim, by name.
     pub fn members(&self, claim: Claim) -> impl Iterator<Item = &Arc<Pod>> {
         self.members

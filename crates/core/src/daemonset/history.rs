@@ -50,10 +50,8 @@ pub fn claim(set: &DaemonSet, selector: &Selector, meta: &crate::meta::Meta) -> 
     let matches = selector.matches(&meta.labels);
     let alive = !set.metadata.is_deleting();
     match meta.controller() {
-        Some(owner) if owner.uid == set.metadata.uid => match matches {
-            true => Some(Claim::Owned),
-            false => alive.then_some(Claim::Stray),
-        },
+        Some(owner) if owner.uid == set.metadata.uid && matches => Some(Claim::Owned),
+        Some(owner) if owner.uid == set.metadata.uid => alive.then_some(Claim::Stray),
         Some(_) => None,
         None => (matches && alive && !meta.is_deleting()).then_some(Claim::Orphan),
     }

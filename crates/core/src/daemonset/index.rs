@@ -207,25 +207,21 @@ impl Index {
                 }));
         }
         let was = old.as_ref().map(|old| &old.metadata);
-        match owner(meta) {
-            Some(_) => {
-                wakes
-                    .now
-                    .extend(self.each_concerned(meta, |fleet| fleet.apply_pod(pod)));
-                self.wake_when_available(old.as_deref(), pod, &mut wakes);
-            }
-            None => {
-                let matching = self.each_concerned(meta, |fleet| {
-                    fleet.apply_pod(pod);
-                    fleet.matches(meta)
-                });
-                // A change that leaves labels and owner alone makes an orphan no more interesting.
-                let is_news =
-                    was.is_none_or(|was| was.labels != meta.labels || owner(was).is_some());
-                if is_news && !meta.is_deleting() {
-                    wakes.now.extend(matching);
-                }
-            }
+        if owner(meta).is_some() {
+            wakes
+                .now
+                .extend(self.each_concerned(meta, |fleet| fleet.apply_pod(pod)));
+            self.wake_when_available(old.as_deref(), pod, &mut wakes);
+            return wakes;
+        }
+        let matching = self.each_concerned(meta, |fleet| {
+            fleet.apply_pod(pod);
+            fleet.matches(meta)
+        });
+        // A change that leaves labels and owner alone makes an orphan no more interesting.
+        let is_news = was.is_none_or(|was| was.labels != meta.labels || owner(was).is_some());
+        if is_news && !meta.is_deleting() {
+            wakes.now.extend(matching);
         }
         wakes
     }

@@ -87,10 +87,8 @@ fn surge(fleet: &Fleet, max_surge: usize) -> Steps {
 
 fn delete_old(fleet: &Fleet, names: &[Arc<str>], reason: DeleteReason, steps: &mut Steps) {
     for name in names {
-        let pair = fleet
-            .slot(name)
-            .and_then(|slot| slot.new_and_old(fleet.rules()));
-        if let Some((_, Some(old))) = pair {
+        let pair = fleet.slot(name).and_then(|slot| slot.pair(fleet.rules()));
+        if let Some(old) = pair.and_then(|pair| pair.old) {
             steps.delete(name, old, reason);
         }
     }

@@ -199,6 +199,15 @@ pub struct Needs {
     pub ended: Vec<(Arc<Pod>, End)>,
 }
 
+/// The only new and the only old pod of a node.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pair<'a> {
+    /// The pod of the current template.
+    pub new: Option<&'a Arc<Pod>>,
+    /// The pod of an earlier one.
+    pub old: Option<&'a Arc<Pod>>,
+}
+
 impl Needs {
     /// Whether nothing is wanted.
     pub fn is_empty(&self) -> bool {
@@ -336,20 +345,20 @@ impl Slot {
         }
     }
 
-    /// The only new and the only old pod that count in an update; none when there are several of a kind.
-    pub fn new_and_old(&self, rules: &Rules) -> Option<(Option<&Arc<Pod>>, Option<&Arc<Pod>>)> {
-        let (mut new, mut old) = (None, None);
+    /// The pods that count in an update; none when there are several new or several old ones.
+    pub fn pair(&self, rules: &Rules) -> Option<Pair<'_>> {
+        let mut pair = Pair::default();
         for pod in self.pods.iter().filter(|pod| !pod.metadata.is_deleting()) {
             let place = if rules.is_updated(pod) {
-                &mut new
+                &mut pair.new
             } else {
-                &mut old
+                &mut pair.old
             };
             if place.replace(pod).is_some() {
                 return None;
             }
         }
-        Some((new, old))
+        Some(pair)
     }
 
     /// Works out the facts at a moment.
@@ -376,17 +385,19 @@ impl Slot {
             return Walk::Outside;
         }
         let available = |pod: &Pod| rules.is_available(pod, now);
-        match self.new_and_old(rules) {
-            None => Walk::Excess,
-            Some((None, None)) => Walk::Empty,
-            Some((Some(new), None)) => Walk::New {
+        let Some(Pair { new, old }) = self.pair(rules) else {
+            return Walk::Excess;
+        };
+        match (new, old) {
+            (None, None) => Walk::Empty,
+            (Some(new), None) => Walk::New {
                 available: available(new),
             },
-            Some((None, Some(old))) => Walk::Old {
+            (None, Some(old)) => Walk::Old {
                 available: available(old),
                 wanted,
             },
-            Some((Some(new), Some(old))) => Walk::Both {
+            (Some(new), Some(old)) => Walk::Both {
                 new_available: available(new),
                 old_available: available(old),
             },

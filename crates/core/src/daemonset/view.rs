@@ -33,7 +33,7 @@ pub struct DaemonSet {
 }
 
 /// Wanted state of a DaemonSet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DaemonSetSpec {
     /// Which pods belong to it.
@@ -50,18 +50,6 @@ pub struct DaemonSetSpec {
     pub min_ready_seconds: i64,
     /// Number of old revisions that are kept; 10 when absent.
     pub revision_history_limit: Option<i64>,
-}
-
-impl Default for DaemonSetSpec {
-    fn default() -> Self {
-        Self {
-            selector: LabelSelector::default(),
-            template: Template::default(),
-            update_strategy: UpdateStrategy::default(),
-            min_ready_seconds: 0,
-            revision_history_limit: None,
-        }
-    }
 }
 
 impl DaemonSetSpec {
