@@ -1,4 +1,5 @@
 //! Random histories against the plainest store there could be: a map and a list of events.
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

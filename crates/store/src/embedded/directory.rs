@@ -96,7 +96,30 @@ impl Medium for DataFile {
             .create(true)
             .truncate(false)
             .open(&self.path)?;
+        if file.metadata()?.len() == 0 {
+            sync_names(&self.path)?;
+        }
         let backend = FileBackend::new(file).map_err(io::Error::other)?;
         Ok(Box::new(backend))
+    }
+}
+
+/// Makes the names of a new file and of its directory survive a power cut.
+fn sync_names(file: &Path) -> io::Result<()> {
+    // Elsewhere directories cannot be opened as files, and need not be.
+    if cfg!(unix) {
+        sync_directory(file.parent())?;
+        // Whoever made the directory may not be allowed to read the one above.
+        let _ = sync_directory(file.ancestors().nth(2));
+    }
+    Ok(())
+}
+
+fn sync_directory(path: Option<&Path>) -> io::Result<()> {
+    match path {
+        // A plain relative name lies in the working directory.
+        Some(path) if path.as_os_str().is_empty() => File::open(".")?.sync_all(),
+        Some(path) => File::open(path)?.sync_all(),
+        None => Ok(()),
     }
 }

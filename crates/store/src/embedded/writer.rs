@@ -41,6 +41,8 @@ pub(super) struct Writer {
     disk: Disk,
     published: Arc<Published>,
     requests: mpsc::UnboundedReceiver<Request>,
+    /// Whether the last transaction failed: that is logged when it begins and when it ends.
+    failing: bool,
 }
 
 impl Writer {
@@ -53,6 +55,7 @@ impl Writer {
             disk,
             published,
             requests,
+            failing: false,
         }
     }
 
@@ -95,28 +98,42 @@ impl Writer {
     /// Makes a batch durable, shows it, and only then answers, conflicts too: they were decided
     /// against writes of the same batch.
     fn finish(&mut self, draft: Draft, decided: Vec<Decided>) {
-        let written = if draft.events.is_empty() {
-            Ok(())
-        } else {
-            self.disk.write(&draft)
-        };
+        if draft.events.is_empty() {
+            return answer(decided);
+        }
+        let written = self.disk.write(&draft);
+        self.note(written.as_ref().err());
         match written {
             Ok(()) => {
-                if !draft.events.is_empty() {
-                    self.published
-                        .publish(draft.map, draft.revision, &draft.events);
-                }
-                for Decided { outcome, reply, .. } in decided {
-                    // Whoever no longer waits does not need to know.
-                    let _ = reply.send(outcome);
-                }
+                self.published
+                    .publish(draft.map, draft.revision, &draft.events);
+                answer(decided);
             }
             Err(error) => {
-                tracing::error!(%error, writes = decided.len(), "refused writes");
                 for Decided { reply, .. } in decided {
                     let _ = reply.send(Err(error.clone()));
                 }
             }
         }
+    }
+
+    /// Logs the first failure of many, and the end of them.
+    fn note(&mut self, error: Option<&Error>) {
+        match error {
+            Some(error) if !self.failing => {
+                let source = std::error::Error::source(error).map(tracing::field::display);
+                tracing::error!(%error, source, "writes are refused");
+            }
+            None if self.failing => tracing::info!("writes work again"),
+            _ => {}
+        }
+        self.failing = error.is_some();
+    }
+}
+
+fn answer(decided: Vec<Decided>) {
+    for Decided { outcome, reply, .. } in decided {
+        // Whoever no longer waits does not need to know.
+        let _ = reply.send(outcome);
     }
 }
