@@ -1,7 +1,7 @@
 //! The parts of `ObjectMeta` that decisions look at.
 
 use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -99,6 +99,12 @@ impl Meta {
     pub fn is_deleting(&self) -> bool {
         self.deletion_timestamp.is_some()
     }
+}
+
+/// A time as Kubernetes prints it: RFC 3339 in whole seconds, UTC.
+pub fn seconds(time: Timestamp) -> String {
+    let whole = Timestamp::from_second(time.as_second());
+    whole.map_or_else(|_| time.to_string(), |whole| whole.to_string())
 }
 
 /// Reads JSON `null` as the type's default, as Go does.

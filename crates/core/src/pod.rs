@@ -22,6 +22,17 @@ pub struct Pod {
     pub status: PodStatus,
 }
 
+/// Which pod, for a write about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PodRef {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Uid: a precondition of writes, since another pod may get the name.
+    pub uid: String,
+}
+
 /// The part of a pod's spec that decisions look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -77,6 +88,12 @@ pub struct PodSpec {
         deserialize_with = "null_as_default"
     )]
     pub overhead: StringMap,
+    /// Requests and limits of the pod as a whole, in place of the sums over its containers.
+    #[serde(
+        skip_serializing_if = "Resources::is_empty",
+        deserialize_with = "null_as_default"
+    )]
+    pub resources: Resources,
     /// Names of gates that keep it from being scheduled.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
@@ -114,6 +131,9 @@ pub struct Container {
     /// `Always` makes an init container one that keeps running.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub restart_policy: String,
+    /// When the container counts as started; at once when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_probe: Option<Probe>,
     /// When the container counts as ready; at once when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readiness_probe: Option<Probe>,
@@ -154,6 +174,13 @@ pub struct Resources {
     pub limits: StringMap,
 }
 
+impl Resources {
+    /// Whether nothing is requested or limited.
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.limits.is_empty()
+    }
+}
+
 /// The timing of a probe; 0 stands for the API's default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -187,6 +214,63 @@ pub struct PodStatus {
     /// When the node agent acknowledged it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Timestamp>,
+    /// Address of the pod.
+    #[serde(rename = "podIP", skip_serializing_if = "String::is_empty")]
+    pub pod_ip: String,
+    /// State of each container, init containers apart.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_as_default"
+    )]
+    pub container_statuses: Vec<ContainerStatus>,
+}
+
+/// Reported state of a container.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerStatus {
+    /// Name of the container.
+    pub name: String,
+    /// Whether it passes its readiness probe.
+    pub ready: bool,
+    /// How often it was started again.
+    pub restart_count: i32,
+    /// What it does now.
+    #[serde(deserialize_with = "null_as_default")]
+    pub state: ContainerState,
+}
+
+/// What a container does; at most one is present.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContainerState {
+    /// It is not started, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<ContainerReason>,
+    /// It runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<ContainerRunning>,
+    /// It ended, and how.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminated: Option<ContainerReason>,
+}
+
+/// Why a container waits or ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContainerReason {
+    /// Reason in CamelCase.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// Since when a container runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerRunning {
+    /// Start of this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
 }
 
 /// Where a pod is in its life. Absent reads as `Pending`, unknown text as `Unknown`.
@@ -233,6 +317,15 @@ pub struct PodCondition {
 }
 
 impl Pod {
+    /// Which pod this is.
+    pub fn reference(&self) -> PodRef {
+        PodRef {
+            namespace: self.metadata.namespace.clone(),
+            name: self.metadata.name.clone(),
+            uid: self.metadata.uid.clone(),
+        }
+    }
+
     /// The node the pod is bound to, else the one its required affinity asks for by name.
     ///
     /// `None` when it cannot be told: several terms must all ask for a name, and the first counts.
