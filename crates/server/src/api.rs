@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use crate::pending::schema::Schema;
+use pernode_api::schema::Schema;
 use pernode_store::Store;
 use tokio::sync::Semaphore;
 

@@ -25,7 +25,8 @@ impl StaticTokens {
     /// Adds a token for a user.
     #[must_use]
     pub fn with(mut self, token: &str, user: User) -> Self {
-        self.users.insert(Sha256::digest(token.as_bytes()).into(), user);
+        self.users
+            .insert(Sha256::digest(token.as_bytes()).into(), user);
         self
     }
 
@@ -99,10 +100,15 @@ mod tests {
         let identity = authority
             .client("system:node:n1", &["system:nodes", "other"], now)
             .unwrap();
-        let pem = x509_parser::pem::parse_x509_pem(identity.certificate.as_bytes()).unwrap().1;
+        let pem = x509_parser::pem::parse_x509_pem(identity.certificate.as_bytes())
+            .unwrap()
+            .1;
         let user = certificate_user(&pem.contents).unwrap();
         assert_eq!(user.name, "system:node:n1");
-        assert_eq!(user.groups, ["system:nodes", "other", "system:authenticated"]);
+        assert_eq!(
+            user.groups,
+            ["system:nodes", "other", "system:authenticated"]
+        );
         assert_eq!(user.node(), Some("n1"));
     }
 }

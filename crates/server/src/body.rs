@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ pub struct Body(Inner);
 
 enum Inner {
     Bytes(Bytes),
-    Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    /// In a mutex that is never locked: it makes the body `Sync`, which some clients ask for.
+    Stream(Mutex<Pin<Box<dyn Stream<Item = Bytes> + Send>>>),
 }
 
 impl std::fmt::Debug for Body {
@@ -35,7 +37,7 @@ impl Body {
 
     /// A body that arrives in pieces. Empty pieces are not sent.
     pub fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
-        Self(Inner::Stream(Box::pin(stream)))
+        Self(Inner::Stream(Mutex::new(Box::pin(stream))))
     }
 }
 
@@ -51,6 +53,8 @@ impl http_body::Body for Body {
             Inner::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
             Inner::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Inner::Stream(stream) => stream
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner)
                 .as_mut()
                 .poll_next(cx)
                 .map(|piece| piece.map(|bytes| Ok(Frame::data(bytes)))),
@@ -143,7 +147,10 @@ mod tests {
         let second = Duration::from_secs(1);
         let full = Full::new(Bytes::from_static(b"abc"));
         assert_eq!(read(full, 3, second).await.unwrap(), "abc");
-        assert_eq!(read(pieces(&["ab", "c", "de"]), 5, second).await.unwrap(), "abcde");
+        assert_eq!(
+            read(pieces(&["ab", "c", "de"]), 5, second).await.unwrap(),
+            "abcde"
+        );
         assert_eq!(
             read(pieces(&["ab", "c", "de"]), 4, second).await,
             Err(ReadError::TooLarge)
@@ -154,7 +161,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_stalled_body_times_out() {
-        let stalled = StreamBody::new(futures::stream::pending::<Result<Frame<Bytes>, Infallible>>());
+        let stalled =
+            StreamBody::new(futures::stream::pending::<Result<Frame<Bytes>, Infallible>>());
         let result = read(stalled, 3, Duration::from_millis(10)).await;
         assert_eq!(result, Err(ReadError::TooSlow));
     }

@@ -63,7 +63,10 @@ async fn create(
     mut object: Value,
 ) -> Result<(), BootstrapError> {
     let resource = resource(plural);
-    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let name = object["metadata"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
     let present = registry::Place::new(resource, namespace, &name).key();
     if api.store.get(&present).is_some() {
         return Ok(());
@@ -71,7 +74,8 @@ async fn create(
     object["apiVersion"] = resource.api_version().into();
     object["kind"] = resource.kind.into();
     let options = WriteOptions::internal();
-    let created = registry::insert(&Actor::server(api), (resource, namespace), object, &options).await;
+    let created =
+        registry::insert(&Actor::server(api), (resource, namespace), object, &options).await;
     match created {
         Ok(_) => Ok(()),
         // Another server, or a loop, was faster.

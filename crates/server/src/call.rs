@@ -75,7 +75,12 @@ impl Call {
     }
 
     /// Answers with a stored object.
-    pub(crate) fn show(&self, code: u16, object: Bytes, warnings: &[String]) -> Result<Response, Failure> {
+    pub(crate) fn show(
+        &self,
+        code: u16,
+        object: Bytes,
+        warnings: &[String],
+    ) -> Result<Response, Failure> {
         let mut response = self.viewer()?.one(code, object);
         reply::warn(&mut response, warnings);
         Ok(response)

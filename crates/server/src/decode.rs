@@ -1,9 +1,9 @@
 //! Request bodies: from JSON, YAML or protobuf to an object of the kind the path names.
 
-use crate::pending::decode::{DecodeError, decode_json};
-use crate::pending::protobuf::decode_envelope;
+use pernode_api::decode::{DecodeError, decode_json};
+use pernode_api::protobuf::decode_envelope;
 use pernode_api::resource::Resource;
-use crate::pending::schema::TypeId;
+use pernode_api::schema::TypeId;
 use pernode_api::status::Status;
 use serde::Deserialize;
 use serde_json::Value;
@@ -105,14 +105,19 @@ struct TypeMeta {
 /// Why JSON is not an object of the kind. An object of another kind is said to be that, although
 /// what was noticed first is a field of the wrong type.
 fn refused(resource: &Resource, text: &[u8], error: &DecodeError) -> Status {
-    if error.is_syntax() {
-        return Status::unrecognized(resource, &error.to_string());
+    if let DecodeError::Syntax(why) = error {
+        return Status::unrecognized(resource, why);
     }
     let meta: TypeMeta = serde_json::from_slice(text).unwrap_or_default();
     if let Err(status) = same_kind(resource, &meta.kind, &meta.api_version) {
         return status;
     }
-    Status::cannot_be_handled(resource, resource.kind, resource.version, &error.to_string())
+    Status::cannot_be_handled(
+        resource,
+        resource.kind,
+        resource.version,
+        &error.to_string(),
+    )
 }
 
 fn check_kind(resource: &Resource, object: &Value) -> Result<(), Status> {
@@ -127,7 +132,11 @@ fn same_kind(resource: &Resource, kind: &str, api_version: &str) -> Result<(), S
     if kind == resource.kind && (api_version.is_empty() || api_version == version) {
         return Ok(());
     }
-    let api_version = if api_version.is_empty() { &version } else { api_version };
+    let api_version = if api_version.is_empty() {
+        &version
+    } else {
+        api_version
+    };
     Err(other_kind(resource, kind, api_version))
 }
 

@@ -39,9 +39,7 @@ pub(crate) async fn answer(
         user,
     } = incoming;
     match info {
-        RequestInfo::NonResource { path, .. } => {
-            documents::answer(api, &path, &parts, &query)
-        }
+        RequestInfo::NonResource { path, .. } => documents::answer(api, &path, &parts, &query),
         RequestInfo::Resource(request) => {
             let Some(resource) = find(&request.group, &request.version, &request.resource) else {
                 return unknown(&request);
@@ -111,7 +109,11 @@ pub(crate) fn attributes(request: &ResourceRequest) -> Attributes<'_> {
         group: &request.group,
         resource: &request.resource,
         subresource: request.subresource.as_deref().unwrap_or_default(),
-        namespace: request.namespace.as_deref().or(own_scope).unwrap_or_default(),
+        namespace: request
+            .namespace
+            .as_deref()
+            .or(own_scope)
+            .unwrap_or_default(),
         name: request.name.as_deref().unwrap_or_default(),
         path: "",
     }
@@ -198,5 +200,9 @@ fn check_scope(resource: &Resource, request: &ResourceRequest) -> Result<(), Sta
         }
         Verb::Other => false,
     };
-    if fits { Ok(()) } else { Err(Status::method_not_allowed()) }
+    if fits {
+        Ok(())
+    } else {
+        Err(Status::method_not_allowed())
+    }
 }

@@ -40,11 +40,13 @@ impl Documents {
             return document.clone();
         }
         let bytes = make();
-        let hash = Sha512::digest(&bytes).iter().fold(String::new(), |mut out, byte| {
-            use std::fmt::Write as _;
-            let _ = write!(out, "{byte:02X}");
-            out
-        });
+        let hash = Sha512::digest(&bytes)
+            .iter()
+            .fold(String::new(), |mut out, byte| {
+                use std::fmt::Write as _;
+                let _ = write!(out, "{byte:02X}");
+                out
+            });
         let document = Document {
             bytes: bytes.into(),
             hash,
@@ -107,8 +109,18 @@ pub(crate) fn answer(
 
 fn paths() -> Value {
     let mut paths: Vec<String> = [
-        "/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/healthz", "/livez",
-        "/metrics", "/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/readyz", "/version",
+        "/.well-known/openid-configuration",
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/metrics",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/openid/v1/jwks",
+        "/readyz",
+        "/version",
     ]
     .map(str::to_owned)
     .to_vec();

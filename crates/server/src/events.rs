@@ -32,7 +32,11 @@ fn resource(group: &str) -> &'static Resource {
     find(group, "v1", "events").expect("both kinds of events are in the table")
 }
 
-fn rename(object: Value, api_version: &str, new_name: impl Fn(&str) -> Option<&'static str>) -> Value {
+fn rename(
+    object: Value,
+    api_version: &str,
+    new_name: impl Fn(&str) -> Option<&'static str>,
+) -> Value {
     let Value::Object(fields) = object else {
         return object;
     };
@@ -50,7 +54,10 @@ fn rename(object: Value, api_version: &str, new_name: impl Fn(&str) -> Option<&'
 /// A stored event in the form of `events.k8s.io/v1`.
 pub(crate) fn to_events_group(object: Value) -> Value {
     let mut object = rename(object, "events.k8s.io/v1", |name| {
-        RENAMED.iter().find(|(core, _)| *core == name).map(|(_, new)| *new)
+        RENAMED
+            .iter()
+            .find(|(core, _)| *core == name)
+            .map(|(_, new)| *new)
     });
     rename_in(&mut object, "series", "lastTimestamp", "lastObservedTime");
     object
@@ -60,7 +67,10 @@ pub(crate) fn to_events_group(object: Value) -> Value {
 /// does not have keep their values.
 pub(crate) fn to_core_group(object: Value, old: Option<&Value>) -> Value {
     let mut object = rename(object, "v1", |name| {
-        RENAMED.iter().find(|(_, new)| *new == name).map(|(core, _)| *core)
+        RENAMED
+            .iter()
+            .find(|(_, new)| *new == name)
+            .map(|(core, _)| *core)
     });
     rename_in(&mut object, "series", "lastTimestamp", "lastObservedTime");
     if let Some(old) = old {
@@ -108,8 +118,8 @@ pub(crate) fn stored_field(name: &str) -> String {
 
 /// Deletes the events that nothing has happened to for longer than their time to live.
 pub(crate) async fn expire(api: &Arc<Inner>, now: Timestamp) -> usize {
-    let ttl = jiff::SignedDuration::try_from(api.options.event_ttl)
-        .unwrap_or(jiff::SignedDuration::MAX);
+    let ttl =
+        jiff::SignedDuration::try_from(api.options.event_ttl).unwrap_or(jiff::SignedDuration::MAX);
     let Ok(oldest) = now.checked_sub(ttl) else {
         return 0;
     };
@@ -181,7 +191,10 @@ mod tests {
         let old = json!({"message": "m", "count": 3});
         let new = json!({"apiVersion": "events.k8s.io/v1", "note": "n"});
         let stored = to_core_group(new, Some(&old));
-        assert_eq!(stored, json!({"apiVersion": "v1", "message": "n", "count": 3}));
+        assert_eq!(
+            stored,
+            json!({"apiVersion": "v1", "message": "n", "count": 3})
+        );
     }
 
     #[test]

@@ -18,7 +18,10 @@ pub(crate) fn user(api: &Arc<Inner>, incoming: &Incoming) -> Result<Option<User>
     let headers = &incoming.parts.headers;
     let Some(name) = text(headers, "impersonate-user") else {
         let without_user = ["impersonate-group", "impersonate-uid"];
-        if without_user.iter().any(|header| headers.contains_key(*header)) {
+        if without_user
+            .iter()
+            .any(|header| headers.contains_key(*header))
+        {
             return Err(Status::internal(
                 "requested impersonation without impersonating a user",
             ));
@@ -36,7 +39,12 @@ pub(crate) fn user(api: &Arc<Inner>, incoming: &Incoming) -> Result<Option<User>
     }
     let mut user = as_user(&name, groups);
     if let Some(uid) = text(headers, "impersonate-uid") {
-        check(api, &incoming.user, ("authentication.k8s.io", "uids", ""), ("", &uid))?;
+        check(
+            api,
+            &incoming.user,
+            ("authentication.k8s.io", "uids", ""),
+            ("", &uid),
+        )?;
         user.uid = uid;
     }
     for (header, value) in headers {
@@ -44,8 +52,16 @@ pub(crate) fn user(api: &Arc<Inner>, incoming: &Incoming) -> Result<Option<User>
             continue;
         };
         let value = value.to_str().unwrap_or_default();
-        check(api, &incoming.user, ("authentication.k8s.io", "userextras", key), ("", value))?;
-        user.extra.entry(key.to_owned()).or_default().push(value.to_owned());
+        check(
+            api,
+            &incoming.user,
+            ("authentication.k8s.io", "userextras", key),
+            ("", value),
+        )?;
+        user.extra
+            .entry(key.to_owned())
+            .or_default()
+            .push(value.to_owned());
     }
     Ok(Some(user))
 }

@@ -9,9 +9,7 @@ use std::time::Duration;
 use crate::request::RequestInfo;
 
 /// Upper bounds of the latency histogram, in seconds.
-const BUCKETS: [f64; 10] = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0,
-];
+const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 /// Different combinations of labels; further ones are counted as "other". Paths come from
 /// clients, so without a bound they could fill the memory.
 const SERIES_MAX: usize = 2_000;
@@ -109,7 +107,10 @@ impl Metrics {
     pub(crate) fn text(&self, revision: u64, up: Duration) -> String {
         let mut out = String::with_capacity(8192);
         let gauge = |out: &mut String, name: &str, help: &str, value: String| {
-            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+            let _ = writeln!(
+                out,
+                "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}"
+            );
         };
         gauge(
             &mut out,
@@ -142,10 +143,17 @@ impl Metrics {
     fn write_series(&self, out: &mut String) {
         let series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
         let name = "apiserver_request_total";
-        let _ = writeln!(out, "# HELP {name} Requests answered.\n# TYPE {name} counter");
+        let _ = writeln!(
+            out,
+            "# HELP {name} Requests answered.\n# TYPE {name} counter"
+        );
         for (what, entry) in &*series {
             let labels = what.labels();
-            let _ = writeln!(out, "{name}{{code=\"{}\",{labels}}} {}", what.code, entry.count);
+            let _ = writeln!(
+                out,
+                "{name}{{code=\"{}\",{labels}}} {}",
+                what.code, entry.count
+            );
         }
         let name = "apiserver_request_duration_seconds";
         let _ = writeln!(

@@ -204,7 +204,13 @@ mod tests {
     #[test]
     fn what_is_not_served() {
         check("text/html", "406 406: Not Acceptable");
-        check("application/vnd.kubernetes.protobuf", "406 406: Not Acceptable");
-        check("application/json;as=Foo;g=meta.k8s.io;v=v1", "406 406: Not Acceptable");
+        check(
+            "application/vnd.kubernetes.protobuf",
+            "406 406: Not Acceptable",
+        );
+        check(
+            "application/json;as=Foo;g=meta.k8s.io;v=v1",
+            "406 406: Not Acceptable",
+        );
     }
 }

@@ -27,11 +27,15 @@ pub(crate) fn check(
         )),
         ("", "nodes") if reads && wanted.verb != "get" => selects(query, "metadata.name", node)
             .then_some(())
-            .ok_or_else(|| format!("node '{node}' cannot read all nodes, only its own Node object")),
+            .ok_or_else(|| {
+                format!("node '{node}' cannot read all nodes, only its own Node object")
+            }),
         ("", "pods") if matches!(wanted.verb, "list" | "watch") => {
             selects(query, "spec.nodeName", node)
                 .then_some(())
-                .ok_or_else(|| "can only list/watch pods with spec.nodeName field selector".to_owned())
+                .ok_or_else(|| {
+                    "can only list/watch pods with spec.nodeName field selector".to_owned()
+                })
         }
         ("", "pods") if wanted.verb == "get" => runs(api, node, wanted)
             .then_some(())

@@ -263,7 +263,8 @@ mod tests {
             let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata});
             let with: Value = serde_json::from_slice(&encode(&object).with_version("7")).unwrap();
             assert_eq!(with["metadata"]["resourceVersion"], "7");
-            let without: Value = serde_json::from_slice(&encode(&object).without_version()).unwrap();
+            let without: Value =
+                serde_json::from_slice(&encode(&object).without_version()).unwrap();
             assert_eq!(without, object);
         }
     }

@@ -248,12 +248,14 @@ mod tests {
 
     #[test]
     fn delete_options() {
-        let body = json!({"gracePeriodSeconds": 5, "preconditions": {"uid": "u"}, "dryRun": ["All"]});
+        let body =
+            json!({"gracePeriodSeconds": 5, "preconditions": {"uid": "u"}, "dryRun": ["All"]});
         let options = DeleteOptions::parse(Some(&body), &Query::default()).unwrap();
         assert_eq!(options.how.grace_period_seconds, Some(5));
         assert_eq!(options.uid.as_deref(), Some("u"));
         assert!(options.dry_run);
-        let options = DeleteOptions::parse(None, &Query::parse("propagationPolicy=Orphan")).unwrap();
+        let options =
+            DeleteOptions::parse(None, &Query::parse("propagationPolicy=Orphan")).unwrap();
         assert_eq!(options.how.propagation, Some(Propagation::Orphan));
         let both = json!({"propagationPolicy": "Orphan", "orphanDependents": true});
         let refused = DeleteOptions::parse(Some(&both), &Query::default()).unwrap_err();

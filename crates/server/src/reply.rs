@@ -48,13 +48,11 @@ pub(crate) fn bytes(code: u16, content_type: &'static str, bytes: impl Into<Byte
 /// A body of a type.
 pub(crate) fn typed(code: u16, content_type: &'static str, body: Body) -> Response {
     let mut response = http::Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(
-        CACHE_CONTROL,
-        HeaderValue::from_static("no-cache, private"),
-    );
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     response
 }
 

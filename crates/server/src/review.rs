@@ -66,11 +66,20 @@ fn token(call: &Call, object: &Value) -> Value {
     if let Some(user) = call.api().tokens.user(token) {
         return json!({"authenticated": true, "user": user_info(user)});
     }
-    let asked: Vec<String> = serde_json::from_value(object["spec"]["audiences"].clone()).unwrap_or_default();
-    let audiences = if asked.is_empty() { vec![ISSUER.to_owned()] } else { asked };
+    let asked: Vec<String> =
+        serde_json::from_value(object["spec"]["audiences"].clone()).unwrap_or_default();
+    let audiences = if asked.is_empty() {
+        vec![ISSUER.to_owned()]
+    } else {
+        asked
+    };
     match service_account::user_of(call.api(), token, &audiences) {
         Ok((user, claims)) => {
-            let fitting: Vec<&String> = claims.aud.iter().filter(|a| audiences.contains(a)).collect();
+            let fitting: Vec<&String> = claims
+                .aud
+                .iter()
+                .filter(|a| audiences.contains(a))
+                .collect();
             json!({"authenticated": true, "user": user_info(&user), "audiences": fitting})
         }
         Err(error) => json!({"user": {}, "error": error.to_string()}),
@@ -91,7 +100,9 @@ fn subject(call: &Call, object: &Value) -> Result<User, Status> {
         return Err(Status::invalid(call.resource, "", &[error]));
     }
     if call.resource.kind == "LocalSubjectAccessReview" {
-        let namespace = spec["resourceAttributes"]["namespace"].as_str().unwrap_or_default();
+        let namespace = spec["resourceAttributes"]["namespace"]
+            .as_str()
+            .unwrap_or_default();
         if Some(namespace) != call.namespace() {
             return Err(Status::bad_request(format!(
                 "namespace on resource attributes ({namespace}) must match namespace of the review ({})",
@@ -147,9 +158,12 @@ fn access(call: &Call, object: &Value, user: &User) -> Result<Value, Status> {
 fn rules(call: &Call, object: &Value) -> Value {
     let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
     let api = call.api();
-    let rules = api.authorizer.rules(&*api.store, &call.actor.user, namespace);
-    let (paths, resources): (Vec<&Rule>, Vec<&Rule>) =
-        rules.iter().partition(|rule| !rule.non_resource_urls.is_empty());
+    let rules = api
+        .authorizer
+        .rules(&*api.store, &call.actor.user, namespace);
+    let (paths, resources): (Vec<&Rule>, Vec<&Rule>) = rules
+        .iter()
+        .partition(|rule| !rule.non_resource_urls.is_empty());
     let resources: Vec<Value> = resources.into_iter().map(resource_rule).collect();
     let paths: Vec<Value> = paths
         .into_iter()
@@ -159,7 +173,8 @@ fn rules(call: &Call, object: &Value) -> Value {
 }
 
 fn resource_rule(rule: &Rule) -> Value {
-    let mut value = json!({"verbs": rule.verbs, "apiGroups": rule.api_groups, "resources": rule.resources});
+    let mut value =
+        json!({"verbs": rule.verbs, "apiGroups": rule.api_groups, "resources": rule.resources});
     if !rule.resource_names.is_empty() {
         value["resourceNames"] = json!(rule.resource_names);
     }

@@ -6,7 +6,7 @@ mod finalize;
 mod log;
 mod token;
 
-use crate::pending::schema::TypeId;
+use pernode_api::schema::TypeId;
 use pernode_api::status::Status;
 use serde_json::{Value, json};
 

@@ -114,7 +114,9 @@ impl Viewer {
                 });
                 let rows = vec![self.row(&object, version)];
                 let columns = with_columns.then(|| table::columns(self.resource));
-                table(version, version_of_list, columns, rows).to_string().into()
+                table(version, version_of_list, columns, rows)
+                    .to_string()
+                    .into()
             }
         }
     }

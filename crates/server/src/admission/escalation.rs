@@ -15,7 +15,11 @@ pub(super) fn check(actor: &Actor, place: &Place, object: &Value) -> Result<(), 
     let role = &object["roleRef"];
     let text = |field: &str| role[field].as_str().unwrap_or_default();
     let (verb, resource, name) = if is_binding {
-        let resource = if text("kind") == "ClusterRole" { "clusterroles" } else { "roles" };
+        let resource = if text("kind") == "ClusterRole" {
+            "clusterroles"
+        } else {
+            "roles"
+        };
         ("bind", resource, text("name"))
     } else {
         ("escalate", place.resource.plural, place.name.as_str())
@@ -28,7 +32,11 @@ pub(super) fn check(actor: &Actor, place: &Place, object: &Value) -> Result<(), 
         name,
         ..Attributes::default()
     };
-    if api.authorizer.allowed(&*api.store, &actor.user, &may_skip).is_some() {
+    if api
+        .authorizer
+        .allowed(&*api.store, &actor.user, &may_skip)
+        .is_some()
+    {
         return Ok(());
     }
     let given: Vec<Rule> = if is_binding {

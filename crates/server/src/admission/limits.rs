@@ -48,7 +48,10 @@ fn containers<'a>(pod: &'a Value, list: &str) -> impl Iterator<Item = &'a Value>
 /// Sets what containers leave open, and says so in an annotation, as upstream does.
 fn set_defaults(limits: &[&Value], pod: &mut Value) {
     let mut notes = Vec::new();
-    for (list, word) in [("containers", "container"), ("initContainers", "init container")] {
+    for (list, word) in [
+        ("containers", "container"),
+        ("initContainers", "init container"),
+    ] {
         let containers = pod["spec"][list].as_array_mut();
         for container in containers.into_iter().flatten() {
             for limit in limits.iter().filter(|limit| limit["type"] == "Container") {
@@ -73,7 +76,9 @@ fn default_one(container: &mut Value, limit: &Value, word: &str, notes: &mut Vec
         let mut set = Vec::new();
         for (resource, value) in limit[field].as_object().into_iter().flatten() {
             let limited = kind == "requests"
-                && own_limits.as_ref().is_some_and(|limits| limits.contains_key(resource));
+                && own_limits
+                    .as_ref()
+                    .is_some_and(|limits| limits.contains_key(resource));
             if limited || !container["resources"][kind][resource].is_null() {
                 continue;
             }
@@ -152,7 +157,12 @@ fn sum(pod: &Value, kind: &str) -> Amounts {
     total
 }
 
-fn check(kind: &str, limit: &Value, (requests, own): (&Amounts, &Amounts), refused: &mut Vec<String>) {
+fn check(
+    kind: &str,
+    limit: &Value,
+    (requests, own): (&Amounts, &Amounts),
+    refused: &mut Vec<String>,
+) {
     for (name, min) in amounts(&limit["min"]) {
         let shown = &limit["min"][&name];
         match requests.get(&name) {
@@ -184,11 +194,15 @@ fn check(kind: &str, limit: &Value, (requests, own): (&Amounts, &Amounts), refus
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn range() -> Value {
@@ -213,14 +227,14 @@ mod tests {
     #[test]
     fn bounds() {
         let range = range();
-        let mut pod = json!({"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]}});
+        let mut pod =
+            json!({"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]}});
         assert_eq!(
             refusals(&[&range], &pod),
             ["maximum cpu usage per Container is 1, but limit is 2"]
         );
         pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("1");
         assert!(refusals(&[&range], &pod).is_empty());
-        let empty: Map<String, Value> = Map::new();
-        assert!(amounts(&Value::Object(empty)).is_empty());
+        assert!(amounts(&json!({})).is_empty());
     }
 }

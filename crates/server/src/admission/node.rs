@@ -79,7 +79,12 @@ const OWN_LABELS: [&str; 9] = [
 ];
 
 fn check_labels(place: &Place, old: &Value, new: &Value) -> Result<(), Status> {
-    let labels = |node: &Value| node["metadata"]["labels"].as_object().cloned().unwrap_or_default();
+    let labels = |node: &Value| {
+        node["metadata"]["labels"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default()
+    };
     let (old, new) = (labels(old), labels(new));
     let mut refused: Vec<&str> = old
         .keys()
@@ -136,7 +141,11 @@ pub(super) fn check_pod(actor: &Actor, place: &Place, pod: &Value) -> Result<(),
     let why = format!(
         "pod does not have \"kubernetes.io/config.mirror\" annotation, node {own:?} can only create mirror pods"
     );
-    let name = if place.name.is_empty() { pod.meta("name") } else { &place.name };
+    let name = if place.name.is_empty() {
+        pod.meta("name")
+    } else {
+        &place.name
+    };
     Err(Status::forbidden(place.resource, name, &why))
 }
 

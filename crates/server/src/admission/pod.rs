@@ -21,7 +21,9 @@ fn spec(pod: &mut Value) -> &mut Map<String, Value> {
     if !pod["spec"].is_object() {
         pod["spec"] = json!({});
     }
-    pod["spec"].as_object_mut().expect("the spec was just made an object")
+    pod["spec"]
+        .as_object_mut()
+        .expect("the spec was just made an object")
 }
 
 /// A pod runs as a service account: the namespace's default one if it names none.
@@ -42,7 +44,11 @@ fn service_account(actor: &Actor, place: &Place, pod: &mut Value) -> Result<(), 
     }
     let resource = find("", "v1", "serviceaccounts").expect("service accounts are in the table");
     let namespace = place.namespace.as_deref().unwrap_or_default();
-    match actor.api.store.get(&key::key(resource, Some(namespace), &name)) {
+    match actor
+        .api
+        .store
+        .get(&key::key(resource, Some(namespace), &name))
+    {
         Some(account) => {
             add_pull_secrets(spec, &account.bytes);
             Ok(())
@@ -66,8 +72,14 @@ fn add_pull_secrets(spec: &mut Map<String, Value>, account: &[u8]) {
         return;
     }
     let account = object::parse(account);
-    if account["imagePullSecrets"].as_array().is_some_and(|list| !list.is_empty()) {
-        spec.insert("imagePullSecrets".to_owned(), account["imagePullSecrets"].clone());
+    if account["imagePullSecrets"]
+        .as_array()
+        .is_some_and(|list| !list.is_empty())
+    {
+        spec.insert(
+            "imagePullSecrets".to_owned(),
+            account["imagePullSecrets"].clone(),
+        );
     }
 }
 
@@ -81,7 +93,10 @@ struct Class {
 impl Class {
     fn read(class: &Value) -> Self {
         Self {
-            name: class["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+            name: class["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             value: class["value"].as_i64().unwrap_or_default(),
             preemption: class["preemptionPolicy"]
                 .as_str()
@@ -114,7 +129,9 @@ fn priority(actor: &Actor, place: &Place, pod: &mut Value) -> Result<(), Status>
         )));
     }
     let spec = spec(pod);
-    let policy = class.as_ref().map_or("PreemptLowerPriority", |c| &c.preemption);
+    let policy = class
+        .as_ref()
+        .map_or("PreemptLowerPriority", |c| &c.preemption);
     let asked = spec.get("preemptionPolicy").and_then(Value::as_str);
     if asked.is_some_and(|asked| asked != policy) {
         return Err(refuse(&format!(
@@ -161,7 +178,10 @@ fn tolerations(pod: &mut Value) {
     let Some(list) = list.as_array_mut() else {
         return;
     };
-    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+    for key in [
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ] {
         if !list.iter().any(|toleration| speaks_about(toleration, key)) {
             list.push(json!({
                 "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300,

@@ -34,7 +34,9 @@ fn check_one(actor: &Actor, place: &Place, object: &Value, quota: &Value) -> Res
     let name = quota["metadata"]["name"].as_str().unwrap_or_default();
     let missing: Vec<&str> = hard
         .keys()
-        .filter(|what| place.resource.kind == "Pod" && must_be_given(what) && !asked.contains_key(*what))
+        .filter(|what| {
+            place.resource.kind == "Pod" && must_be_given(what) && !asked.contains_key(*what)
+        })
         .map(String::as_str)
         .collect();
     if !missing.is_empty() {
@@ -88,7 +90,10 @@ fn usage(resource: &Resource, object: &Value) -> Amounts {
         usage.insert(resource.plural.to_owned(), one);
     }
     if resource.kind == "Pod" {
-        let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+        let ended = matches!(
+            object["status"]["phase"].as_str(),
+            Some("Succeeded" | "Failed")
+        );
         if ended {
             // Pods that have ended hold nothing but their place in the store.
             usage.remove("pods");

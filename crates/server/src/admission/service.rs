@@ -75,9 +75,9 @@ pub(super) fn admit(actor: &Actor, place: &Place, service: &mut Value) -> Result
     let taken = taken(actor, place);
     let address = if asked.is_empty() {
         let addresses = &actor.api.addresses;
-        addresses.take(&taken).ok_or_else(|| {
-            Status::internal("failed to allocate a serviceIP: range is full")
-        })?
+        addresses
+            .take(&taken)
+            .ok_or_else(|| Status::internal("failed to allocate a serviceIP: range is full"))?
     } else if taken.contains(&asked) {
         let error = FieldError::invalid(
             &"spec.clusterIPs",

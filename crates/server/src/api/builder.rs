@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::pending::schema::Schema;
+use pernode_api::schema::Schema;
 use pernode_store::Store;
 use tokio::sync::Semaphore;
 

@@ -104,7 +104,9 @@ pub struct Signer {
 
 impl std::fmt::Debug for Signer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Signer").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("Signer")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -147,7 +149,12 @@ impl Signer {
     }
 
     /// Checks signature, time and audience. The bound objects are the caller's to look up.
-    pub fn verify(&self, token: &str, audiences: &[String], now: Timestamp) -> Result<Claims, Error> {
+    pub fn verify(
+        &self,
+        token: &str,
+        audiences: &[String],
+        now: Timestamp,
+    ) -> Result<Claims, Error> {
         let (signed, signature) = token.rsplit_once('.').ok_or(Error::Malformed)?;
         let (header, claims) = signed.split_once('.').ok_or(Error::Malformed)?;
         let header: Value = decode(header)?;
@@ -166,7 +173,11 @@ impl Signer {
         if seconds >= claims.exp || seconds < claims.nbf {
             return Err(Error::Expired);
         }
-        if !claims.aud.iter().any(|audience| audiences.contains(audience)) {
+        if !claims
+            .aud
+            .iter()
+            .any(|audience| audiences.contains(audience))
+        {
             return Err(Error::Audience {
                 has: claims.aud,
                 wanted: audiences.to_vec(),
@@ -205,7 +216,10 @@ mod tests {
             jti: "1".to_owned(),
             kubernetes: Bound {
                 namespace: "n".to_owned(),
-                serviceaccount: Reference { name: "s".to_owned(), uid: "u".to_owned() },
+                serviceaccount: Reference {
+                    name: "s".to_owned(),
+                    uid: "u".to_owned(),
+                },
                 pod: None,
                 secret: None,
                 node: None,
@@ -225,8 +239,14 @@ mod tests {
         let token = signer.sign(&claims()).unwrap();
         let audiences = [ISSUER.to_owned()];
         assert_eq!(signer.verify(&token, &audiences, at(1500)), Ok(claims()));
-        assert_eq!(signer.verify(&token, &audiences, at(2000)), Err(Error::Expired));
-        assert_eq!(signer.verify(&token, &audiences, at(999)), Err(Error::Expired));
+        assert_eq!(
+            signer.verify(&token, &audiences, at(2000)),
+            Err(Error::Expired)
+        );
+        assert_eq!(
+            signer.verify(&token, &audiences, at(999)),
+            Err(Error::Expired)
+        );
         let wrong = signer.verify(&token, &["x".to_owned()], at(1500));
         assert!(matches!(wrong, Err(Error::Audience { .. })));
     }
@@ -237,14 +257,26 @@ mod tests {
         let token = signer.sign(&claims()).unwrap();
         let audiences = [ISSUER.to_owned()];
         let other = Signer::generate().unwrap();
-        assert_eq!(other.verify(&token, &audiences, at(1500)), Err(Error::Signature));
+        assert_eq!(
+            other.verify(&token, &audiences, at(1500)),
+            Err(Error::Signature)
+        );
         let parts: Vec<&str> = token.split('.').collect();
-        let forged = Claims { sub: "system:serviceaccount:kube-system:admin".into(), ..claims() };
+        let forged = Claims {
+            sub: "system:serviceaccount:kube-system:admin".into(),
+            ..claims()
+        };
         let forged = BASE64.encode(serde_json::to_vec(&forged).unwrap());
         let forged = format!("{}.{forged}.{}", parts[0], parts[2]);
-        assert_eq!(signer.verify(&forged, &audiences, at(1500)), Err(Error::Signature));
+        assert_eq!(
+            signer.verify(&forged, &audiences, at(1500)),
+            Err(Error::Signature)
+        );
         let none = format!("{}.{}.", BASE64.encode("{\"alg\":\"none\"}"), parts[1]);
-        assert_eq!(signer.verify(&none, &audiences, at(1500)), Err(Error::Malformed));
+        assert_eq!(
+            signer.verify(&none, &audiences, at(1500)),
+            Err(Error::Malformed)
+        );
         for bad in ["", "a", "a.b", "a.b.c", "..."] {
             assert!(signer.verify(bad, &audiences, at(1500)).is_err());
         }

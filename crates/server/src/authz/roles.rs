@@ -35,7 +35,8 @@ fn role(name: &str, rules: Vec<Value>) -> Value {
 fn aggregate(name: &str, rules: Vec<Value>, into: &str) -> [Value; 2] {
     let label = format!("rbac.authorization.k8s.io/aggregate-to-{name}");
     let mut sum = role(name, Vec::new());
-    sum["aggregationRule"] = json!({"clusterRoleSelectors": [{"matchLabels": {label.clone(): "true"}}]});
+    sum["aggregationRule"] =
+        json!({"clusterRoleSelectors": [{"matchLabels": {label.clone(): "true"}}]});
     if !into.is_empty() {
         sum["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{into}")] =
             "true".into();
@@ -85,7 +86,10 @@ const NAMESPACED: &[(&str, &[&str])] = &[
     ("autoscaling", &["horizontalpodautoscalers"]),
     ("batch", &["cronjobs", "jobs"]),
     ("discovery.k8s.io", &["endpointslices"]),
-    ("policy", &["poddisruptionbudgets", "poddisruptionbudgets/status"]),
+    (
+        "policy",
+        &["poddisruptionbudgets", "poddisruptionbudgets/status"],
+    ),
 ];
 
 /// What a namespace's users change.
@@ -109,7 +113,10 @@ const EDITABLE: &[(&str, &[&str])] = &[
             "services",
         ],
     ),
-    ("apps", &["daemonsets", "deployments", "replicasets", "statefulsets"]),
+    (
+        "apps",
+        &["daemonsets", "deployments", "replicasets", "statefulsets"],
+    ),
     ("autoscaling", &["horizontalpodautoscalers"]),
     ("batch", &["cronjobs", "jobs"]),
     ("policy", &["poddisruptionbudgets"]),
@@ -125,12 +132,20 @@ fn rules(table: &[(&str, &[&str])], verbs: &[&str]) -> Vec<Value> {
 /// The roles people are given.
 fn user_roles() -> Vec<Value> {
     let mut edit = rules(EDITABLE, WRITE);
-    edit.push(rule(&[""], &["pods/eviction", "serviceaccounts/token"], &[&["create"]]));
+    edit.push(rule(
+        &[""],
+        &["pods/eviction", "serviceaccounts/token"],
+        &[&["create"]],
+    ));
     edit.push(rule(&[""], &["secrets"], &[READ]));
     edit.push(rule(&[""], &["serviceaccounts"], &[&["impersonate"]]));
     edit.push(rule(&["coordination.k8s.io"], &["leases"], &[READ, WRITE]));
     let admin = vec![
-        rule(&["authorization.k8s.io"], &["localsubjectaccessreviews"], &[&["create"]]),
+        rule(
+            &["authorization.k8s.io"],
+            &["localsubjectaccessreviews"],
+            &[&["create"]],
+        ),
         rule(
             &["rbac.authorization.k8s.io"],
             &["roles", "rolebindings"],
@@ -169,42 +184,82 @@ fn common_roles() -> Vec<Value> {
                     &["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
                     &[&["create"]],
                 ),
-                rule(&["authentication.k8s.io"], &["selfsubjectreviews"], &[&["create"]]),
+                rule(
+                    &["authentication.k8s.io"],
+                    &["selfsubjectreviews"],
+                    &[&["create"]],
+                ),
             ],
         ),
         role(
             "system:discovery",
             vec![urls(&[
-                "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi",
-                "/openapi/*", "/readyz", "/version", "/version/",
+                "/api",
+                "/api/*",
+                "/apis",
+                "/apis/*",
+                "/healthz",
+                "/livez",
+                "/openapi",
+                "/openapi/*",
+                "/readyz",
+                "/version",
+                "/version/",
             ])],
         ),
         role(
             "system:public-info-viewer",
-            vec![urls(&["/healthz", "/livez", "/readyz", "/version", "/version/"])],
+            vec![urls(&[
+                "/healthz",
+                "/livez",
+                "/readyz",
+                "/version",
+                "/version/",
+            ])],
         ),
         role(
             "system:service-account-issuer-discovery",
-            vec![urls(&["/.well-known/openid-configuration", "/openid/v1/jwks"])],
+            vec![urls(&[
+                "/.well-known/openid-configuration",
+                "/openid/v1/jwks",
+            ])],
         ),
         role(
             "system:monitoring",
             vec![urls(&[
-                "/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/readyz", "/readyz/*",
+                "/healthz",
+                "/healthz/*",
+                "/livez",
+                "/livez/*",
+                "/metrics",
+                "/readyz",
+                "/readyz/*",
             ])],
         ),
         role(
             "system:auth-delegator",
             vec![
-                rule(&["authentication.k8s.io"], &["tokenreviews"], &[&["create"]]),
-                rule(&["authorization.k8s.io"], &["subjectaccessreviews"], &[&["create"]]),
+                rule(
+                    &["authentication.k8s.io"],
+                    &["tokenreviews"],
+                    &[&["create"]],
+                ),
+                rule(
+                    &["authorization.k8s.io"],
+                    &["subjectaccessreviews"],
+                    &[&["create"]],
+                ),
             ],
         ),
     ]
 }
 
 fn events() -> Value {
-    rule(&["", "events.k8s.io"], &["events"], &[&["create", "patch", "update"]])
+    rule(
+        &["", "events.k8s.io"],
+        &["events"],
+        &[&["create", "patch", "update"]],
+    )
 }
 
 fn leases() -> Value {
@@ -226,13 +281,24 @@ fn node_role() -> Value {
                 &["nodes"],
                 &[READ, &["create", "delete", "patch", "update"]],
             ),
-            rule(&[""], &["nodes/status", "pods/status"], &[&["patch", "update"]]),
+            rule(
+                &[""],
+                &["nodes/status", "pods/status"],
+                &[&["patch", "update"]],
+            ),
             rule(&[""], &["pods"], &[READ, &["create", "delete"]]),
-            rule(&[""], &["pods/eviction", "serviceaccounts/token"], &[&["create"]]),
+            rule(
+                &[""],
+                &["pods/eviction", "serviceaccounts/token"],
+                &[&["create"]],
+            ),
             rule(
                 &[""],
                 &[
-                    "configmaps", "secrets", "serviceaccounts", "persistentvolumes",
+                    "configmaps",
+                    "secrets",
+                    "serviceaccounts",
+                    "persistentvolumes",
                     "persistentvolumeclaims",
                 ],
                 &[READ],
@@ -258,7 +324,11 @@ fn node_role() -> Value {
                 &["certificatesigningrequests"],
                 &[&["create", "get", "list", "watch"]],
             ),
-            rule(&["authentication.k8s.io"], &["tokenreviews"], &[&["create"]]),
+            rule(
+                &["authentication.k8s.io"],
+                &["tokenreviews"],
+                &[&["create"]],
+            ),
             rule(
                 &["authorization.k8s.io"],
                 &["localsubjectaccessreviews", "subjectaccessreviews"],
@@ -295,7 +365,11 @@ fn loop_roles() -> Vec<Value> {
                 rule(&[""], &["pods/status"], &[&["patch", "update"]]),
                 rule(
                     &[
-                        "", "apps", "policy", "storage.k8s.io", "resource.k8s.io",
+                        "",
+                        "apps",
+                        "policy",
+                        "storage.k8s.io",
+                        "resource.k8s.io",
                         "scheduling.k8s.io",
                     ],
                     &["*"],
@@ -309,19 +383,39 @@ fn loop_roles() -> Vec<Value> {
             "system:kube-controller-manager",
             vec![
                 rule(&["*"], &["*"], &[READ]),
-                rule(&[""], &["nodes", "nodes/status"], &[&["patch", "update", "delete"]]),
+                rule(
+                    &[""],
+                    &["nodes", "nodes/status"],
+                    &[&["patch", "update", "delete"]],
+                ),
                 rule(&[""], &["pods"], &[&["delete", "patch"]]),
                 rule(&[""], &["pods/status"], &[&["patch", "update"]]),
-                rule(&[""], &["namespaces/finalize", "namespaces/status"], &[&["update"]]),
+                rule(
+                    &[""],
+                    &["namespaces/finalize", "namespaces/status"],
+                    &[&["update"]],
+                ),
                 rule(
                     &[""],
                     &["configmaps", "secrets", "serviceaccounts"],
                     &[&["create", "update"]],
                 ),
                 rule(&[""], &["serviceaccounts/token"], &[&["create"]]),
-                rule(&["policy"], &["poddisruptionbudgets/status"], &[&["update"]]),
-                rule(&["authentication.k8s.io"], &["tokenreviews"], &[&["create"]]),
-                rule(&["authorization.k8s.io"], &["subjectaccessreviews"], &[&["create"]]),
+                rule(
+                    &["policy"],
+                    &["poddisruptionbudgets/status"],
+                    &[&["update"]],
+                ),
+                rule(
+                    &["authentication.k8s.io"],
+                    &["tokenreviews"],
+                    &[&["create"]],
+                ),
+                rule(
+                    &["authorization.k8s.io"],
+                    &["subjectaccessreviews"],
+                    &[&["create"]],
+                ),
                 leases(),
                 events(),
             ],
@@ -337,8 +431,16 @@ fn loop_roles() -> Vec<Value> {
             "system:controller:namespace-controller",
             vec![
                 rule(&[""], &["namespaces"], &[READ, &["delete"]]),
-                rule(&[""], &["namespaces/finalize", "namespaces/status"], &[&["update"]]),
-                rule(&["*"], &["*"], &[&["delete", "deletecollection", "get", "list"]]),
+                rule(
+                    &[""],
+                    &["namespaces/finalize", "namespaces/status"],
+                    &[&["update"]],
+                ),
+                rule(
+                    &["*"],
+                    &["*"],
+                    &[&["delete", "deletecollection", "get", "list"]],
+                ),
             ],
         ),
         role(
@@ -409,7 +511,10 @@ pub(crate) fn cluster_role_bindings() -> Vec<Value> {
         ),
         binding("system:monitoring", &[("Group", "system:monitoring")]),
         binding("system:node", &[("Group", "system:nodes")]),
-        binding("system:kube-scheduler", &[("User", "system:kube-scheduler")]),
+        binding(
+            "system:kube-scheduler",
+            &[("User", "system:kube-scheduler")],
+        ),
         binding(
             "system:kube-controller-manager",
             &[("User", "system:kube-controller-manager")],

@@ -1,8 +1,8 @@
 //! What the server serves, in both forms: aggregated, and one document for each group.
 
+use crate::pending::discovery;
 use http::HeaderMap;
 use http::header::{CACHE_CONTROL, HeaderValue, VARY};
-use crate::pending::discovery;
 
 use super::tagged;
 use crate::api::Inner;
@@ -46,14 +46,19 @@ pub(super) fn answer(api: &Inner, segments: &[&str], headers: &HeaderMap) -> Res
         },
         _ => return reply::page_not_found(),
     };
-    let document = api.documents.get(&name, || document.to_string().into_bytes());
+    let document = api
+        .documents
+        .get(&name, || document.to_string().into_bytes());
     tagged(headers, "application/json", &document)
 }
 
 /// The aggregated version that a client prefers to the other form.
 fn aggregated(headers: &HeaderMap) -> Option<(&'static str, &'static str)> {
     let first = media_ranges(headers).into_iter().find(|range| {
-        matches!(range.media, "application/json" | "*/*") && range.param("as").is_none_or(|kind| kind == "APIGroupDiscoveryList")
+        matches!(range.media, "application/json" | "*/*")
+            && range
+                .param("as")
+                .is_none_or(|kind| kind == "APIGroupDiscoveryList")
     })?;
     if first.param("g") != Some("apidiscovery.k8s.io") {
         return None;

@@ -1,10 +1,10 @@
 //! OpenAPI documents: what `kubectl explain`, `apply` and `edit` read.
 
+use crate::pending::openapi;
 use http::HeaderMap;
 use http::header::{ACCEPT, CACHE_CONTROL, EXPIRES, HeaderValue};
 use jiff::fmt::rfc2822;
 use jiff::{SignedDuration, Timestamp};
-use crate::pending::openapi;
 use pernode_api::resource::RESOURCES;
 use pernode_api::status::Status;
 
@@ -22,7 +22,9 @@ pub(super) fn v3(api: &Inner, rest: &[&str], headers: &HeaderMap, query: &Query)
         [] => {
             let index = api.documents.get("openapi v3", || {
                 openapi::index(&api.schema, |group, version| {
-                    document(api, group, version).map(|d| d.hash).unwrap_or_default()
+                    document(api, group, version)
+                        .map(|d| d.hash)
+                        .unwrap_or_default()
                 })
                 .to_string()
                 .into_bytes()
@@ -40,11 +42,12 @@ fn document(api: &Inner, group: &str, version: &str) -> Option<Document> {
         .iter()
         .any(|resource| resource.group == group && resource.version == version)
         .then(|| {
-            api.documents.get(&format!("openapi v3 {group}/{version}"), || {
-                openapi::document(&api.schema, group, version)
-                    .map(|document| document.to_string().into_bytes())
-                    .unwrap_or_default()
-            })
+            api.documents
+                .get(&format!("openapi v3 {group}/{version}"), || {
+                    openapi::document(&api.schema, group, version)
+                        .map(|document| document.to_string().into_bytes())
+                        .unwrap_or_default()
+                })
         })
 }
 
@@ -59,11 +62,15 @@ fn one(
     };
     let mut response = tagged(headers, "application/json", &document);
     // The hash in the address makes the document one that never changes.
-    if query.get("hash").is_some_and(|hash| hash.eq_ignore_ascii_case(&document.hash)) {
+    if query
+        .get("hash")
+        .is_some_and(|hash| hash.eq_ignore_ascii_case(&document.hash))
+    {
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
         let expires = (Timestamp::now() + YEAR).to_zoned(jiff::tz::TimeZone::UTC);
-        let text = rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&expires.timestamp());
+        let text =
+            rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&expires.timestamp());
         if let Some(value) = text.ok().and_then(|text| HeaderValue::from_str(&text).ok()) {
             headers.insert(EXPIRES, value);
         }
@@ -74,7 +81,10 @@ fn one(
 /// `/openapi/v2`, which clients that do not know version 3 read, as protobuf only.
 pub(super) fn v2(api: &Inner, headers: &HeaderMap) -> Result<Response, Failure> {
     const TYPE: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
+    let accepted = headers
+        .get(ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("*/*");
     if !accepted.contains("protobuf") && !accepted.contains("*/*") {
         return Err(Status::not_acceptable(&[TYPE]).into());
     }

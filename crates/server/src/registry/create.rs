@@ -45,7 +45,9 @@ pub(crate) async fn insert(
 ) -> Result<Outcome, Failure> {
     place_in(resource, namespace, &mut object)?;
     if !matches!(object.meta("resourceVersion"), "" | "0") {
-        return Err(Status::unmapped("resourceVersion should not be set on objects to be created").into());
+        return Err(
+            Status::unmapped("resourceVersion should not be set on objects to be created").into(),
+        );
     }
     object.metadata_mut().remove("resourceVersion");
     let generated = object.meta("name").is_empty() && !object.meta("generateName").is_empty();
@@ -55,7 +57,7 @@ pub(crate) async fn insert(
         object = events::admit_new(object)?;
     }
     let stored = key::stored_as(resource);
-    strategy::prepare_create(stored, &mut object);
+    let dropped = strategy::prepare_create(stored, &mut object);
     let uid = uuid::Uuid::new_v4().to_string();
     strategy::fill_system_fields(&mut object, &uid, actor.now);
     let mut tries = 0;
@@ -66,7 +68,8 @@ pub(crate) async fn insert(
             object.set_meta("name", &name);
         }
         let place = Place::new(resource, namespace, object.meta("name"));
-        let warnings = admit(actor, &place, &mut object, options).await?;
+        let mut warnings = dropped.clone();
+        warnings.extend(admit(actor, &place, &mut object, options).await?);
         if let Some(bytes) = store(actor, &place, &object, options).await? {
             if resource.kind == "Namespace" && !options.dry_run {
                 furnish(actor, &place.name).await;

@@ -37,7 +37,11 @@ pub(crate) async fn delete(call: &Call) -> Result<Response, Failure> {
     let deleted = remove(&call.actor, &place, &options).await?;
     if deleted.gone && !returns_object(call.resource) {
         let status = Status::success(call.resource, &place.name, &deleted.uid);
-        return Ok(crate::view::write(call.accepted, 200, status.to_value().to_string().into()));
+        return Ok(crate::view::write(
+            call.accepted,
+            200,
+            status.to_value().to_string().into(),
+        ));
     }
     call.show(200, deleted.object, &[])
 }
@@ -82,7 +86,11 @@ pub(crate) async fn remove(
 fn check_preconditions(place: &Place, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
     if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != old.meta("uid")) {
         let uids = (uid, old.meta("uid"));
-        return Err(Status::delete_uid_conflict(place.resource, &place.name, uids));
+        return Err(Status::delete_uid_conflict(
+            place.resource,
+            &place.name,
+            uids,
+        ));
     }
     let actual = old.meta("resourceVersion");
     if let Some(version) = options.resource_version.as_deref().filter(|v| *v != actual) {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::pending::paging::Token;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures::stream;
 use pernode_api::field_error::FieldError;
-use crate::pending::paging::Token;
 use pernode_api::resource::Resource;
 use pernode_api::status::Status;
 use pernode_store::{Item, Snapshot};
@@ -206,7 +206,9 @@ pub(crate) fn answer(
             return viewer.respond(200, table.into());
         }
     };
-    let head = format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{version}\",\"metadata\":{metadata},\"items\":[");
+    let head = format!(
+        "{{\"kind\":\"{kind}\",\"apiVersion\":\"{version}\",\"metadata\":{metadata},\"items\":["
+    );
     let pieces = Pieces {
         viewer: viewer.clone(),
         items: items.into_iter(),

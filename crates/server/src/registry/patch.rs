@@ -1,9 +1,9 @@
 //! Patching objects: four kinds of patch, one way to store what they lead to.
 
-use crate::pending::decode::check_value;
-use pernode_api::field_error::FieldError;
 use crate::pending::managed;
 use crate::pending::patch::{self as rules, PatchError};
+use pernode_api::decode::{DecodeError, Parsed, check_value, parse_json};
+use pernode_api::field_error::FieldError;
 use pernode_api::status::Status;
 use serde_json::Value;
 
@@ -26,7 +26,8 @@ pub(crate) async fn patch(call: &Call) -> Result<Response, Failure> {
 
 /// `PATCH` of an object or of its status.
 pub(crate) async fn patch_with(call: &Call, part: Part) -> Result<Response, Failure> {
-    let kind = Kind::of(negotiate::body_type(&call.headers)).ok_or_else(Status::unsupported_patch_type)?;
+    let kind =
+        Kind::of(negotiate::body_type(&call.headers)).ok_or_else(Status::unsupported_patch_type)?;
     let options = WriteOptions::parse("PatchOptions", &call.query, &call.headers)?;
     kind.check(&options)?;
     let patch = kind.parse(&call.body)?;
@@ -35,7 +36,8 @@ pub(crate) async fn patch_with(call: &Call, part: Part) -> Result<Response, Fail
         place: Place::new(call.resource, call.namespace(), call.name()),
         part,
         kind,
-        patch,
+        patch: patch.value,
+        duplicates: patch.duplicates,
         options,
     };
     let outcome = patching.run().await?;
@@ -76,19 +78,25 @@ impl Kind {
         Err(Status::invalid_options("PatchOptions", &[error]))
     }
 
-    fn parse(self, body: &[u8]) -> Result<Value, Status> {
+    fn parse(self, body: &[u8]) -> Result<Parsed, Status> {
         if self == Self::Apply {
-            return decode::yaml(body)
-                .map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")));
+            let value = decode::yaml(body)
+                .map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
+            return Ok(Parsed {
+                value,
+                duplicates: Vec::new(),
+            });
         }
-        let value = crate::pending::decode::parse_json(body).map_err(|error| {
-            if self == Self::Json {
-                Status::bad_request(format!("error decoding patch: {error}"))
-            } else {
-                Status::bad_request(error.to_string())
-            }
-        })?;
-        Ok(value)
+        parse_json(body).map_err(|error| {
+            let why = match error {
+                DecodeError::Syntax(why) => why,
+                other => other.to_string(),
+            };
+            Status::bad_request(match self {
+                Self::Json => format!("error decoding patch: {why}"),
+                _ => why,
+            })
+        })
     }
 }
 
@@ -99,6 +107,8 @@ struct Patching<'a> {
     part: Part,
     kind: Kind,
     patch: Value,
+    /// Fields that the patch names twice.
+    duplicates: Vec<String>,
     options: WriteOptions,
 }
 
@@ -149,9 +159,15 @@ impl Patching<'_> {
             return Err(stale(&self.place).into());
         }
         let new = stored_form(&self.place, patched, old);
-        let settled = settle(actor, &self.place, self.part, (old, new), Some(&self.options))
-            .await
-            .map_err(|failure| decode::with_warnings(failure, &warnings))?;
+        let settled = settle(
+            actor,
+            &self.place,
+            self.part,
+            (old, new),
+            Some(&self.options),
+        )
+        .await
+        .map_err(|failure| decode::with_warnings(failure, &warnings))?;
         Ok((settled, warnings))
     }
 
@@ -191,7 +207,8 @@ impl Patching<'_> {
             };
             Status::invalid_patch(&shown, &error.to_string())
         })?;
-        decode::unknown_fields(self.options.validation, unknown, |all| {
+        let found = [self.duplicates.clone(), unknown].concat();
+        decode::unknown_fields(self.options.validation, found, |all| {
             Status::invalid_patch(&shown.unwrap_or_default(), &all)
         })
         .map_err(Failure::from)

@@ -86,7 +86,11 @@ impl Selection {
             .labels
             .as_ref()
             .is_none_or(|selector| selector.matches_with(|key| attrs.label(key)));
-        labels && self.fields.as_ref().is_none_or(|fields| self.matches_fields(fields, attrs))
+        labels
+            && self
+                .fields
+                .as_ref()
+                .is_none_or(|fields| self.matches_fields(fields, attrs))
     }
 
     fn matches_fields(&self, fields: &FieldSelector, attrs: &Attrs) -> bool {

@@ -37,7 +37,9 @@ pub(crate) async fn watch(call: &Call) -> Result<Response, Failure> {
     let lines = Lines::new(call.viewer()?, selection);
     let within = life(call)?;
     let Some(place) = Place::take(call.api()) else {
-        return Err(Status::too_many_requests("too many watches, please try again later", 5).into());
+        return Err(
+            Status::too_many_requests("too many watches, please try again later", 5).into(),
+        );
     };
     let start = Start::of(call, lines.selection()).await?;
     let now = Instant::now();
@@ -113,7 +115,9 @@ impl Start {
             (Some(true), version) => {
                 reach(call.api(), version).await?;
                 let mut start = Self::from_present(call.api(), selection, true);
-                start.initial_end = start.initial_end.filter(|_| call.query.flag("allowWatchBookmarks"));
+                start.initial_end = start
+                    .initial_end
+                    .filter(|_| call.query.flag("allowWatchBookmarks"));
                 Ok(start)
             }
             (None, 0) => Ok(Self {

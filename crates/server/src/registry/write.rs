@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use crate::pending::field_selector;
 use crate::pending::managed::{self, Writer};
+use bytes::Bytes;
 use pernode_api::resource::Resource;
 use pernode_api::status::Status;
 use pernode_api::strategy::deletion::is_finished;
@@ -140,12 +140,14 @@ pub(crate) async fn settle(
 ) -> Result<Settled, Failure> {
     let resource = place.resource;
     let stored = key::stored_as(resource);
+    let mut warnings = Vec::new();
     match part {
-        Part::Main => strategy::prepare_update(stored, &mut new, old),
+        Part::Main => warnings = strategy::prepare_update(stored, &mut new, old),
         Part::Status => strategy::prepare_status_update(stored, &mut new, old),
+        Part::Other("approval") => strategy::prepare_approval_update(&mut new, old),
         Part::Other(_) => {}
     }
-    let warnings = admission::update(actor, place, part, (old, &mut new)).await?;
+    warnings.extend(admission::update(actor, place, part, (old, &mut new)).await?);
     let errors = match part {
         Part::Main => validation::validate_update(stored, &new, old),
         Part::Status => validation::validate_status_update(stored, &new, old),
@@ -153,6 +155,9 @@ pub(crate) async fn settle(
     };
     if !errors.is_empty() {
         return Err(Status::invalid(resource, &place.name, &errors).into());
+    }
+    if part == Part::Main {
+        warnings.extend(strategy::warnings(stored, &new));
     }
     if let Some(options) = credited {
         credit(actor, place, part, (Some(old), &mut new), options);
@@ -173,7 +178,13 @@ pub(crate) fn credit(
 ) {
     let schema = &actor.api.schema;
     let stored = key::stored_as(place.resource);
-    managed::track_update(schema, schema.type_of(stored), old, new, &writer(actor, part, options));
+    managed::track_update(
+        schema,
+        schema.type_of(stored),
+        old,
+        new,
+        &writer(actor, part, options),
+    );
 }
 
 /// Who writes.
@@ -206,7 +217,10 @@ pub(crate) async fn finish(
     if options.dry_run {
         let mut object = object;
         object.set_meta("resourceVersion", &item.revision.to_string());
-        return Ok(Some(outcome(object::encode_as_is(&object).into(), warnings)));
+        return Ok(Some(outcome(
+            object::encode_as_is(&object).into(),
+            warnings,
+        )));
     }
     let attrs = attrs_of(key::stored_as(place.resource), &object);
     let payload = payload(object::encode(&object));
@@ -252,11 +266,15 @@ fn same_metadata(old: &Value, new: &Value) -> bool {
         Some(map.len() - usize::from(map.contains_key("resourceVersion")))
     };
     fields(old) == fields(new)
-        && old.as_object().into_iter().flatten().all(|(key, value)| match key.as_str() {
-            "resourceVersion" => true,
-            "managedFields" => same_managers(value, &new["managedFields"]),
-            _ => new.get(key) == Some(value),
-        })
+        && old
+            .as_object()
+            .into_iter()
+            .flatten()
+            .all(|(key, value)| match key.as_str() {
+                "resourceVersion" => true,
+                "managedFields" => same_managers(value, &new["managedFields"]),
+                _ => new.get(key) == Some(value),
+            })
 }
 
 fn same_managers(old: &Value, new: &Value) -> bool {
@@ -268,7 +286,9 @@ fn same_managers(old: &Value, new: &Value) -> bool {
             return old == new;
         };
         old.len() == new.len()
-            && old.iter().all(|(key, value)| key == "time" || new.get(key) == Some(value))
+            && old
+                .iter()
+                .all(|(key, value)| key == "time" || new.get(key) == Some(value))
     };
     old.len() == new.len() && old.iter().zip(new).all(same_entry)
 }

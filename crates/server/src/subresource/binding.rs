@@ -40,10 +40,16 @@ fn check(place: &Place, binding: &Value) -> Result<(), Status> {
     let bindings = find("", "v1", "bindings").expect("bindings are in the table");
     let own = binding.meta("name");
     if !own.is_empty() && own != place.name {
-        return Err(Status::bad_request("name in URL does not match name in Binding object"));
+        return Err(Status::bad_request(
+            "name in URL does not match name in Binding object",
+        ));
     }
     let error = if !matches!(kind, "" | "Node") {
-        pernode_api::field_error::FieldError::not_supported(&"target.kind", kind, &["Node", "<empty>"])
+        pernode_api::field_error::FieldError::not_supported(
+            &"target.kind",
+            kind,
+            &["Node", "<empty>"],
+        )
     } else if target["name"].as_str().unwrap_or_default().is_empty() {
         pernode_api::field_error::FieldError::required(&"target.name", "")
     } else {
@@ -56,7 +62,9 @@ fn check(place: &Place, binding: &Value) -> Result<(), Status> {
 fn assign(pod: &mut Value, binding: &Value, now: &str) -> Result<(), Failure> {
     let name = pod.meta("name").to_owned();
     let refuse = |why: String| Failure::from(Status::conflict_on("pods/binding", &name, &why));
-    if let Some(uid) = binding["metadata"]["uid"].as_str().filter(|uid| !uid.is_empty())
+    if let Some(uid) = binding["metadata"]["uid"]
+        .as_str()
+        .filter(|uid| !uid.is_empty())
         && uid != pod.meta("uid")
     {
         let why = format!(
@@ -66,14 +74,23 @@ fn assign(pod: &mut Value, binding: &Value, now: &str) -> Result<(), Failure> {
         return Err(refuse(why));
     }
     if !pod.meta("deletionTimestamp").is_empty() {
-        return Err(refuse(format!("pod {name} is being deleted, cannot be assigned to a host")));
+        return Err(refuse(format!(
+            "pod {name} is being deleted, cannot be assigned to a host"
+        )));
     }
     let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
     if !node.is_empty() {
-        return Err(refuse(format!("pod {name} is already assigned to node {node:?}")));
+        return Err(refuse(format!(
+            "pod {name} is already assigned to node {node:?}"
+        )));
     }
-    if pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
-        return Err(refuse(format!("pod {name} has non-empty .spec.schedulingGates")));
+    if pod["spec"]["schedulingGates"]
+        .as_array()
+        .is_some_and(|gates| !gates.is_empty())
+    {
+        return Err(refuse(format!(
+            "pod {name} has non-empty .spec.schedulingGates"
+        )));
     }
     pod["spec"]["nodeName"] = binding["target"]["name"].clone();
     merge_annotations(pod, &binding["metadata"]["annotations"]);

@@ -43,7 +43,9 @@ pub(super) async fn create(call: &Call) -> Result<Response, Failure> {
     let place = Place::new(call.resource, call.namespace(), call.name());
     let own = decoded.object.meta("name");
     if !own.is_empty() && own != place.name {
-        return Err(Status::bad_request("name in URL does not match name in Eviction object").into());
+        return Err(
+            Status::bad_request("name in URL does not match name in Eviction object").into(),
+        );
     }
     let body = &decoded.object["deleteOptions"];
     let mut how = DeleteOptions::parse(Some(body), &call.query)?;
@@ -160,7 +162,10 @@ impl Counted {
 fn count(call: &Call, budget: &Value) -> Counted {
     let pods = find("", "v1", "pods").expect("pods are in the table");
     let Ok(selector) = selector(budget) else {
-        return Counted { healthy: 0, needed: i64::MAX };
+        return Counted {
+            healthy: 0,
+            needed: i64::MAX,
+        };
     };
     let (mut expected, mut healthy) = (0, 0);
     let disrupted = &budget["status"]["disruptedPods"];
@@ -170,11 +175,15 @@ fn count(call: &Call, budget: &Value) -> Counted {
             continue;
         }
         let pod = object::parse(&item.bytes);
-        if matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
+        if matches!(
+            pod["status"]["phase"].as_str(),
+            Some("Succeeded" | "Failed")
+        ) {
             continue;
         }
         expected += 1;
-        let going = !pod.meta("deletionTimestamp").is_empty() || !disrupted[pod.meta("name")].is_null();
+        let going =
+            !pod.meta("deletionTimestamp").is_empty() || !disrupted[pod.meta("name")].is_null();
         healthy += i64::from(is_ready(&pod) && !going);
     }
     Counted {

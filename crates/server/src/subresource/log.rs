@@ -15,7 +15,11 @@ pub(super) async fn get(call: &Call) -> Result<Response, Failure> {
     let place = Place::new(call.resource, call.namespace(), call.name());
     let pod = object::parse(&place.read(&call.actor)?.bytes);
     let container = container(call, &pod)?;
-    if pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() {
+    if pod["spec"]["nodeName"]
+        .as_str()
+        .unwrap_or_default()
+        .is_empty()
+    {
         return Ok(super::plain(204, String::new()));
     }
     let mut lines = life(&pod, &container);
@@ -42,7 +46,12 @@ fn container(call: &Call, pod: &Value) -> Result<String, Failure> {
             .collect()
     };
     let main = names("containers");
-    let all = [main.clone(), names("initContainers"), names("ephemeralContainers")].concat();
+    let all = [
+        main.clone(),
+        names("initContainers"),
+        names("ephemeralContainers"),
+    ]
+    .concat();
     let pod_name = call.name();
     match call.query.text("container") {
         Some(name) if all.iter().any(|known| known == name) => Ok(name.to_owned()),
@@ -82,7 +91,11 @@ fn life(pod: &Value, container: &str) -> Vec<(String, String)> {
             Some(reason) => format!(" ({reason})"),
             None => String::new(),
         };
-        let what = format!("{} is {}{reason}", text(&condition["type"]), text(&condition["status"]));
+        let what = format!(
+            "{} is {}{reason}",
+            text(&condition["type"]),
+            text(&condition["status"])
+        );
         lines.push((text(&condition["lastTransitionTime"]), what));
     }
     let status = status_of(pod, container).unwrap_or(&Value::Null);
@@ -90,15 +103,24 @@ fn life(pod: &Value, container: &str) -> Vec<(String, String)> {
         let state = &status[field];
         if let Some(started) = state["running"]["startedAt"].as_str() {
             let image = text(&status["image"]);
-            lines.push((started.to_owned(), format!("{when}container {container} started, image {image}")));
+            lines.push((
+                started.to_owned(),
+                format!("{when}container {container} started, image {image}"),
+            ));
         }
         if let Some(ended) = state["terminated"]["finishedAt"].as_str() {
             let code = &state["terminated"]["exitCode"];
             let reason = text(&state["terminated"]["reason"]);
-            lines.push((ended.to_owned(), format!("{when}container {container} ended: {reason}, exit code {code}")));
+            lines.push((
+                ended.to_owned(),
+                format!("{when}container {container} ended: {reason}, exit code {code}"),
+            ));
         }
         if let Some(reason) = state["waiting"]["reason"].as_str() {
-            lines.push((String::new(), format!("container {container} waits: {reason}")));
+            lines.push((
+                String::new(),
+                format!("container {container} waits: {reason}"),
+            ));
         }
     }
     if let Some(deleted) = pod["metadata"]["deletionTimestamp"].as_str() {
@@ -173,7 +195,11 @@ mod tests {
         let texts: Vec<&str> = lines.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(
             texts,
-            ["pod created", "container c started, image i", "Ready is True"]
+            [
+                "pod created",
+                "container c started, image i",
+                "Ready is True"
+            ]
         );
         assert_eq!(restarts(&pod, "c"), 1);
     }

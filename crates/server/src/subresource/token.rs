@@ -43,7 +43,9 @@ pub(super) async fn create(call: &Call) -> Result<Response, Failure> {
     let place = Place::new(call.resource, call.namespace(), call.name());
     let account = object::parse(&place.read(&call.actor)?.bytes);
     let mut request = decoded.object;
-    let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(3600);
+    let seconds = request["spec"]["expirationSeconds"]
+        .as_i64()
+        .unwrap_or(3600);
     check(seconds)?;
     let audiences = audiences(&request);
     let bound = bound(call, &account, &request["spec"]["boundObjectRef"])?;
@@ -69,7 +71,11 @@ pub(super) async fn create(call: &Call) -> Result<Response, Failure> {
     request["spec"]["audiences"] = audiences.into();
     let expiry = call.actor.now + SignedDuration::from_secs(seconds);
     request["status"] = json!({"token": token, "expirationTimestamp": format!("{expiry:.0}")});
-    Ok(crate::view::write(call.accepted, 201, object::encode_as_is(&request).into()))
+    Ok(crate::view::write(
+        call.accepted,
+        201,
+        object::encode_as_is(&request).into(),
+    ))
 }
 
 fn check(seconds: i64) -> Result<(), Status> {
@@ -131,7 +137,11 @@ fn bound(call: &Call, account: &Value, reference: &Value) -> Result<Bound, Failu
         }
     };
     let resource = find("", "v1", plural).expect("bindable kinds are in the table");
-    let key = key::key(resource, call.namespace().filter(|_| resource.namespaced), text("name"));
+    let key = key::key(
+        resource,
+        call.namespace().filter(|_| resource.namespaced),
+        text("name"),
+    );
     let Some(item) = call.api().store.get(&key) else {
         return Err(missing(word, text("name")).into());
     };

@@ -1,0 +1,8 @@
+//! The API from outside: requests in, answers out, through the tower service and over TLS.
+
+mod harness;
+mod listener;
+mod objects;
+mod rights;
+mod typed;
+mod watching;
