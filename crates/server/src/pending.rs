@@ -7,48 +7,8 @@
     reason = "temporary"
 )]
 
-pub mod patch {
-    use pernode_api::schema::{Schema, TypeId};
-    use pernode_api::status::Status;
-    use serde_json::Value;
-    pub struct PatchError(pub String);
-    impl PatchError {
-        pub fn to_status(&self) -> Status {
-            Status::unmapped(self.0.clone())
-        }
-    }
-    pub fn json_patch(_: &Value, _: &Value) -> Result<Value, PatchError> {
-        Err(PatchError("json patch is not there yet".into()))
-    }
-    pub fn merge_patch(a: &Value, b: &Value) -> Value {
-        let (Some(p), mut out) = (b.as_object(), a.clone()) else {
-            return b.clone();
-        };
-        if !out.is_object() {
-            out = serde_json::json!({});
-        }
-        let o = out.as_object_mut().unwrap();
-        for (k, v) in p {
-            if v.is_null() {
-                o.remove(k);
-            } else {
-                let new = merge_patch(o.get(k).unwrap_or(&Value::Null), v);
-                o.insert(k.clone(), new);
-            }
-        }
-        out
-    }
-    pub fn strategic_merge(
-        _: &Schema,
-        _: TypeId,
-        a: &Value,
-        b: &Value,
-    ) -> Result<Value, PatchError> {
-        Ok(merge_patch(a, b))
-    }
-    pub fn go_map_text(v: &Value) -> String {
-        v.to_string()
-    }
+pub mod schema {
+    pub use pernode_api::schema::Schema;
 }
 pub mod managed {
     use pernode_api::schema::{Schema, TypeId};
@@ -74,7 +34,7 @@ pub mod managed {
         _: &Writer<'_>,
         _: bool,
     ) -> Result<Value, ApplyError> {
-        Ok(super::patch::merge_patch(
+        Ok(pernode_api::patch::merge_patch(
             live.unwrap_or(&Value::Null),
             applied,
         ))

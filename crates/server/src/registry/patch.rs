@@ -1,9 +1,9 @@
 //! Patching objects: four kinds of patch, one way to store what they lead to.
 
 use crate::pending::managed;
-use crate::pending::patch::{self as rules, PatchError};
 use pernode_api::decode::{DecodeError, Parsed, check_value, parse_json};
 use pernode_api::field_error::FieldError;
+use pernode_api::patch::{self as rules, PatchError};
 use pernode_api::status::Status;
 use serde_json::Value;
 
@@ -31,13 +31,17 @@ pub(crate) async fn patch_with(call: &Call, part: Part) -> Result<Response, Fail
     let options = WriteOptions::parse("PatchOptions", &call.query, &call.headers)?;
     kind.check(&options)?;
     let patch = kind.parse(&call.body)?;
+    let mut found = patch.duplicates;
+    if kind == Kind::Json {
+        found.extend(rules::json_patch_findings(&patch.value));
+    }
     let patching = Patching {
         call,
         place: Place::new(call.resource, call.namespace(), call.name()),
         part,
         kind,
         patch: patch.value,
-        duplicates: patch.duplicates,
+        found,
         options,
     };
     let outcome = patching.run().await?;
@@ -107,8 +111,8 @@ struct Patching<'a> {
     part: Part,
     kind: Kind,
     patch: Value,
-    /// Fields that the patch names twice.
-    duplicates: Vec<String>,
+    /// What is odd about the patch itself: fields named twice.
+    found: Vec<String>,
     options: WriteOptions,
 }
 
@@ -207,7 +211,7 @@ impl Patching<'_> {
             };
             Status::invalid_patch(&shown, &error.to_string())
         })?;
-        let found = [self.duplicates.clone(), unknown].concat();
+        let found = [self.found.clone(), unknown].concat();
         decode::unknown_fields(self.options.validation, found, |all| {
             Status::invalid_patch(&shown.unwrap_or_default(), &all)
         })

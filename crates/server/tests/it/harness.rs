@@ -11,32 +11,32 @@ use tower::ServiceExt as _;
 
 /// An API and who talks to it.
 #[derive(Clone)]
-pub struct Client {
-    pub api: Api,
+pub(crate) struct Client {
+    pub(crate) api: Api,
     user: User,
 }
 
 /// What came back.
 #[derive(Debug)]
-pub struct Answer {
-    pub code: u16,
-    pub headers: http::HeaderMap,
-    pub text: String,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) text: String,
 }
 
 impl Answer {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
     /// `code reason message` of a Status.
-    pub fn status(&self) -> String {
+    pub(crate) fn status(&self) -> String {
         let value = self.json();
         let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
         format!("{} {} {}", self.code, text("reason"), text("message"))
     }
 
-    pub fn warnings(&self) -> Vec<&str> {
+    pub(crate) fn warnings(&self) -> Vec<&str> {
         self.headers
             .get_all("warning")
             .iter()
@@ -47,11 +47,11 @@ impl Answer {
 
 impl Client {
     /// A new cluster, spoken to by its administrator.
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::with(Options::default()).await
     }
 
-    pub async fn with(options: Options) -> Self {
+    pub(crate) async fn with(options: Options) -> Self {
         let schema = Arc::new(pernode_api::schema::Schema::load());
         let api = Api::builder(Arc::new(Memory::default()), schema)
             .options(options)
@@ -65,14 +65,14 @@ impl Client {
         }
     }
 
-    pub fn as_user(&self, user: User) -> Self {
+    pub(crate) fn as_user(&self, user: User) -> Self {
         Self {
             api: self.api.clone(),
             user,
         }
     }
 
-    pub async fn send(
+    pub(crate) async fn send(
         &self,
         request: http::Request<Full<Bytes>>,
     ) -> http::Response<pernode_server::Body> {
@@ -84,7 +84,7 @@ impl Client {
     }
 
     /// Sends `METHOD path` with a body and headers given as `name: value`.
-    pub async fn call(&self, line: &str, headers: &[&str], body: &str) -> Answer {
+    pub(crate) async fn call(&self, line: &str, headers: &[&str], body: &str) -> Answer {
         let (method, path) = line.split_once(' ').unwrap();
         let mut request = http::Request::builder().method(method).uri(path);
         for header in headers {
@@ -104,11 +104,11 @@ impl Client {
         }
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         self.call(&format!("GET {path}"), &[], "").await
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         self.call(
             &format!("POST {path}"),
             &["content-type: application/json"],
@@ -117,7 +117,7 @@ impl Client {
         .await
     }
 
-    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
         self.call(
             &format!("PUT {path}"),
             &["content-type: application/json"],
@@ -127,7 +127,7 @@ impl Client {
     }
 
     /// `kind` is `merge`, `strategic-merge`, `json` or `apply`.
-    pub async fn patch(&self, kind: &str, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn patch(&self, kind: &str, path: &str, body: &Value) -> Answer {
         let header = match kind {
             "apply" => "content-type: application/apply-patch+yaml".to_owned(),
             "json" => "content-type: application/json-patch+json".to_owned(),
@@ -137,7 +137,7 @@ impl Client {
             .await
     }
 
-    pub async fn delete(&self, path: &str, options: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str, options: &str) -> Answer {
         self.call(&format!("DELETE {path}"), &[], options).await
     }
 }

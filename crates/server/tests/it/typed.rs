@@ -35,7 +35,7 @@ async fn typed_objects_round_trip() {
         .patch("web", &PatchParams::default(), &patch)
         .await
         .unwrap();
-    assert_eq!(patched.spec.unwrap().min_ready_seconds, Some(5));
+    assert_eq!(patched.spec.min_ready_seconds, Some(5));
     let list = api
         .list(&ListParams::default().labels("a!=b"))
         .await
