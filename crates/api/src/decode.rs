@@ -84,13 +84,13 @@ pub fn parse_json(text: &[u8]) -> Result<Parsed, DecodeError> {
 /// [`decode_json`]. Unknown fields are returned sorted by path.
 ///
 /// # Errors
-/// A value of the wrong type; the object is then lost, as a refused one should be.
+/// A value of the wrong type; the object is then as it was.
 pub fn check_value(
     schema: &Schema,
     id: TypeId,
     object: &mut Value,
 ) -> Result<Vec<String>, DecodeError> {
-    let tree = tree::Tree::from_value(core::mem::take(object));
+    let tree = tree::Tree::from_value(object.clone());
     let mut walk = walk::Walk::new(schema);
     *object = walk.root(id, tree)?;
     let mut findings = walk.findings();

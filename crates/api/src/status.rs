@@ -207,7 +207,13 @@ impl Status {
 
     /// 422: the object is refused by validation.
     pub fn invalid(resource: &Resource, name: &str, errors: &[FieldError]) -> Self {
-        Self::invalid_kind(resource.group, resource.kind, name, errors)
+        // Events of both groups are one kind inside, and are reported as the older one.
+        let group = if resource.kind == "Event" {
+            ""
+        } else {
+            resource.group
+        };
+        Self::invalid_kind(group, resource.kind, name, errors)
     }
 
     /// 422 for anything with a group and a kind, such as `DeleteOptions` of `meta.k8s.io`.
@@ -464,6 +470,17 @@ impl Status {
         )
     }
 
+    /// 413: a JSON patch with too many operations.
+    pub fn too_many_operations(message: impl Into<String>) -> Self {
+        Self::failure(413, "RequestEntityTooLarge", message)
+    }
+
+    /// 422: a JSON patch that does not fit the object. Upstream does not say why.
+    pub fn patch_rejected() -> Self {
+        let message = "the server rejected our request due to an error in our request";
+        Self::failure(422, "Invalid", message).with(Details::default())
+    }
+
     /// 415: a patch in a form that is not understood.
     pub fn unsupported_patch_type() -> Self {
         Self::failure(415, "UnsupportedMediaType", "415: Unsupported Media Type")
@@ -659,3 +676,6 @@ fn aggregate(errors: &[FieldError]) -> String {
         many => format!("[{}]", many.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests;
