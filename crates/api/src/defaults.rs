@@ -31,7 +31,12 @@ pub fn apply_defaults(resource: &Resource, object: &mut Value) {
     };
     match (resource.group, resource.kind) {
         ("apps", "DaemonSet") => daemon_set(root.object_mut("spec")),
-        ("", "Pod") => pod::pod(root.object_mut("spec")),
+        ("", "Pod") => {
+            pod::pod(root.object_mut("spec"));
+            if let Some(status) = inner(root, "status") {
+                mirror(status, "podIP", "podIPs", Some("ip"));
+            }
+        }
         ("", "PodTemplate") => pod::template(root.object_mut("template")),
         ("", "Namespace") => namespace(root),
         ("", "Node") => node(root),
@@ -114,9 +119,35 @@ fn namespace(root: &mut Object) {
         .set_text_default("phase", "Active");
 }
 
+/// Keeps a single field and the first item of its list the same; the single field wins.
+///
+/// The list came later than the field; clients read and write either. `inside` is the field of an
+/// item that holds the text, when items are objects.
+fn mirror(holder: &mut Object, single: &str, list: &str, inside: Option<&str>) {
+    let first = holder.list(list).first();
+    let first = match inside {
+        Some(key) => first.map_or("", |item| item.text(key)),
+        None => first.and_then(Value::as_str).unwrap_or_default(),
+    };
+    let given = holder.text(single);
+    if given == first {
+        return;
+    }
+    if given.is_empty() {
+        let first = first.to_owned();
+        holder.insert(single.to_owned(), first.into());
+        return;
+    }
+    let item = match inside {
+        Some(key) => json!({ key: given }),
+        None => json!(given),
+    };
+    holder.insert(list.to_owned(), json!([item]));
+}
+
 /// What a node can give to pods is all it has, unless it says otherwise.
 fn node(root: &mut Object) {
-    root.object_mut("spec");
+    mirror(root.object_mut("spec"), "podCIDR", "podCIDRs", None);
     let status = root.object_mut("status");
     if status.at("allocatable").is_none()
         && let Some(capacity) = status.at("capacity").cloned()

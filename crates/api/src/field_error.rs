@@ -70,7 +70,7 @@ impl ErrorKind {
     fn shows_value(self) -> bool {
         !matches!(
             self,
-            Self::Required | Self::Forbidden | Self::TooLong | Self::TooMany | Self::Internal
+            Self::Required | Self::Forbidden | Self::TooLong | Self::Internal
         )
     }
 }
@@ -110,13 +110,18 @@ pub fn quote(text: &str) -> String {
             '\u{b}' => out.push_str("\\v"),
             '\u{c}' => out.push_str("\\f"),
             c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                out.push_str(&format!("\\x{:02x}", c as u32));
+                out.push_str("\\x");
+                out.extend([c as u32 >> 4, c as u32 & 15].map(hex_digit));
             }
             c => out.push(c),
         }
     }
     out.push('"');
     out
+}
+
+fn hex_digit(nibble: u32) -> char {
+    char::from_digit(nibble, 16).unwrap_or('0')
 }
 
 /// One thing that is wrong with an object.
@@ -234,9 +239,8 @@ impl FieldError {
     pub fn body(&self) -> String {
         let mut text = self.kind.words().to_owned();
         if self.kind.shows_value() {
-            text.push_str(&format!(": {}", self.bad));
-        } else if self.kind == ErrorKind::TooMany {
-            text.push_str(&format!(": {}", self.bad));
+            text.push_str(": ");
+            text.push_str(&self.bad.to_string());
         }
         if !self.detail.is_empty() {
             text.push_str(": ");
@@ -286,24 +290,27 @@ impl<'a> Path<'a> {
     }
 
     /// A field of the value at this path.
-    pub fn field(&'a self, name: &'a str) -> Path<'a> {
-        Path {
+    #[must_use]
+    pub fn field(&'a self, name: &'a str) -> Self {
+        Self {
             parent: Some(self),
             step: Step::Field(name),
         }
     }
 
     /// An item of the list at this path.
-    pub fn index(&'a self, index: usize) -> Path<'a> {
-        Path {
+    #[must_use]
+    pub fn index(&'a self, index: usize) -> Self {
+        Self {
             parent: Some(self),
             step: Step::Index(index),
         }
     }
 
     /// An entry of the map at this path.
-    pub fn key(&'a self, key: &'a str) -> Path<'a> {
-        Path {
+    #[must_use]
+    pub fn key(&'a self, key: &'a str) -> Self {
+        Self {
             parent: Some(self),
             step: Step::Key(key),
         }

@@ -303,3 +303,57 @@ pub fn generate_name(base: &str, seed: u64) -> String {
     }
     name
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_names_are_cut_and_come_from_the_seed() {
+        let long = "a".repeat(70);
+        let name = generate_name(&long, 12345);
+        assert_eq!(name.len(), 63);
+        assert!(name.starts_with(&"a".repeat(58)));
+        let suffix = name[58..].bytes();
+        assert!(suffix.clone().all(|b| ALPHABET.contains(&b)), "{name}");
+        assert_eq!(generate_name("web-", 7), generate_name("web-", 7));
+        assert_ne!(generate_name("web-", 7), generate_name("web-", 8));
+        assert_eq!(generate_name("web-", u64::MAX).len(), 9);
+    }
+
+    #[test]
+    fn a_base_is_cut_between_characters() {
+        let name = generate_name(&"ä".repeat(40), 0);
+        assert_eq!(name, format!("{}bbbbb", "ä".repeat(29)));
+    }
+
+    #[test]
+    fn long_names_are_counted() {
+        assert_eq!(
+            dns1123_subdomain(&"a".repeat(254)),
+            ["must be no more than 253 characters"]
+        );
+        assert_eq!(dns1123_label("a.b"), ["must not contain dots"]);
+    }
+
+    #[test]
+    fn keys_say_which_part_is_wrong() {
+        assert_eq!(qualified_name("/x"), ["prefix part must be non-empty"]);
+        let wrong = qualified_name("a/");
+        assert_eq!(wrong[0], "name part must be non-empty");
+        assert_eq!(wrong[1], QUALIFIED_NAME_PART);
+        assert!(qualified_name("a/b/c")[0].starts_with("a qualified name must"));
+    }
+
+    #[test]
+    fn addresses_and_blocks() {
+        assert_eq!(ip("01.2.3.4"), ["must not have leading 0s"]);
+        assert_eq!(
+            ip("2001:DB8::1"),
+            ["must be in canonical form (\"2001:db8::1\")"]
+        );
+        assert!(cidr("10.0.0.0/8").is_empty());
+        assert_eq!(cidr("10.0.0.0/33").len(), 1);
+        assert_eq!(path_segment(".."), ["may not be '..'"]);
+    }
+}

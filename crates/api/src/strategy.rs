@@ -21,16 +21,18 @@ use crate::resource::Resource;
 use crate::validation::equal;
 use alloc::borrow::ToOwned;
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// Puts the server-owned fields of a new object in place: no status, generation 1.
-pub fn prepare_create(resource: &Resource, object: &mut Value) {
+///
+/// Returns warnings for the client about what was dropped.
+pub fn prepare_create(resource: &Resource, object: &mut Value) -> Vec<String> {
     let Some(root) = object.as_object_mut() else {
-        return;
+        return Vec::new();
     };
     let metadata = root.object_mut("metadata");
     for key in [
@@ -40,7 +42,7 @@ pub fn prepare_create(resource: &Resource, object: &mut Value) {
     ] {
         metadata.remove(key);
     }
-    drop_duplicate_owners(metadata);
+    let warnings = drop_duplicate_owners(metadata);
     if resource.generation {
         metadata.insert("generation".into(), 1.into());
     }
@@ -57,6 +59,7 @@ pub fn prepare_create(resource: &Resource, object: &mut Value) {
     if let Some(status) = first_status(resource, root) {
         root.insert("status".into(), status);
     }
+    warnings
 }
 
 /// The status of a new object; `None` leaves what the client sent.
@@ -109,11 +112,15 @@ pub fn fill_name(object: &mut Value, seed: u64) {
 }
 
 /// Puts the server-owned fields of an update in place: the old status, the counted generation.
-pub fn prepare_update(resource: &Resource, new: &mut Value, old: &Value) {
+///
+/// Returns warnings for the client about what was dropped.
+pub fn prepare_update(resource: &Resource, new: &mut Value, old: &Value) -> Vec<String> {
     let Some(root) = new.as_object_mut() else {
-        return;
+        return Vec::new();
     };
-    keep_metadata(root.object_mut("metadata"), &old["metadata"]);
+    let metadata = root.object_mut("metadata");
+    let warnings = drop_duplicate_owners(metadata);
+    keep_metadata(metadata, &old["metadata"]);
     if resource.has_status() {
         root.put("status", old.at("status").cloned());
     }
@@ -131,6 +138,7 @@ pub fn prepare_update(resource: &Resource, new: &mut Value, old: &Value) {
     if resource.generation && !equal(root.get("spec"), old.get("spec")) {
         count_generation(root.object_mut("metadata"), &old["metadata"]);
     }
+    warnings
 }
 
 /// Puts the fields in place that an update through `/status` does not touch: all but the status
@@ -220,7 +228,6 @@ fn keep_metadata(new: &mut Object, old: &Value) {
             new.remove(key);
         }
     }
-    drop_duplicate_owners(new);
 }
 
 fn count_generation(metadata: &mut Object, old: &Value) {
@@ -238,19 +245,26 @@ fn keep_for_content(root: &mut Object) {
     spec.insert("finalizers".into(), Value::Array(finalizers));
 }
 
-/// Owner references that repeat another one say nothing.
-fn drop_duplicate_owners(metadata: &mut Object) {
+/// Owner references that repeat another one say nothing. Returns a warning if there were any.
+fn drop_duplicate_owners(metadata: &mut Object) -> Vec<String> {
     let owners = metadata.list("ownerReferences");
-    if owners.len() < 2 {
-        return;
-    }
     let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
+    let mut uids: Vec<&str> = Vec::new();
     for owner in owners {
-        if !kept.contains(owner) {
+        if kept.contains(owner) {
+            uids.push(owner.text("uid"));
+        } else {
             kept.push(owner.clone());
         }
     }
+    if uids.is_empty() {
+        return Vec::new();
+    }
+    uids.sort_unstable();
+    uids.dedup();
+    let warning = warning::duplicate_owners(&uids);
     metadata.insert("ownerReferences".into(), Value::Array(kept));
+    Vec::from([warning])
 }
 
 /// The number of template changes, which v1 keeps in an annotation.

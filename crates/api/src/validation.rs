@@ -4,7 +4,6 @@
 //! Kinds without rules of their own have those of their metadata. Sources: spec/apiserver.md 2.3
 //! and 2.4, the cases of validation.yaml and names.yaml, and upstream's behaviour.
 
-pub mod admission;
 mod apps;
 mod check;
 mod config;
@@ -79,9 +78,8 @@ pub fn name_format(resource: &Resource) -> meta::NameFormat {
     match (resource.group, resource.kind) {
         (CORE, "Namespace") => names::dns1123_label,
         (CORE, "Service") => names::dns1035_label,
-        (RBAC, _) => names::path_segment,
         // Events are named after what they are about, which may be anything.
-        (CORE, "Event") => names::path_segment,
+        (RBAC, _) | (CORE, "Event") => names::path_segment,
         _ => names::dns1123_subdomain,
     }
 }

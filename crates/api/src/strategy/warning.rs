@@ -61,10 +61,9 @@ const DEPRECATED_NODE_LABELS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The warnings that a client gets with an accepted object, as it was sent (before
-/// [`super::prepare_create`] tidies it).
+/// The warnings that a client gets with an accepted object.
 pub fn warnings(resource: &Resource, object: &Value) -> Vec<String> {
-    let mut found = duplicate_owners(&object["metadata"]);
+    let mut found = Vec::new();
     match (resource.group, resource.kind) {
         ("", "Pod") => pod(&object["metadata"], &object["spec"], "", &mut found),
         ("apps", "DaemonSet") => {
@@ -81,23 +80,12 @@ pub fn warnings(resource: &Resource, object: &Value) -> Vec<String> {
     found
 }
 
-fn duplicate_owners(metadata: &Value) -> Vec<String> {
-    let owners = metadata.list("ownerReferences");
-    let repeated = |index: &usize| owners[..*index].contains(&owners[*index]);
-    let mut uids: Vec<&str> = (0..owners.len())
-        .filter(repeated)
-        .map(|index| owners[index].text("uid"))
-        .collect();
-    if uids.is_empty() {
-        return Vec::new();
-    }
-    uids.sort_unstable();
-    uids.dedup();
-    [format!(
+/// The warning about owner references that were dropped.
+pub(super) fn duplicate_owners(uids: &[&str]) -> String {
+    format!(
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
         uids.join(", ")
-    )]
-    .into()
+    )
 }
 
 fn pod(metadata: &Value, spec: &Value, prefix: &str, found: &mut Vec<String>) {

@@ -72,7 +72,9 @@ pub(super) fn immutable(new: &Value, old: &Value, key: &str, path: &Path<'_>, er
     }
 }
 
-/// Whether two values mean the same: absent, `null` and empty are alike.
+/// Whether two values mean the same: absent, `null`, empty text and empty lists are alike.
+///
+/// An empty object is something else than none: it may be a choice, such as `emptyDir: {}`.
 pub(crate) fn equal(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a.filter(|v| !is_empty(v)), b.filter(|v| !is_empty(v))) {
         (None, None) => true,
@@ -94,8 +96,7 @@ fn is_empty(value: &Value) -> bool {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
+        Value::Object(_) | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

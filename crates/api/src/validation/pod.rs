@@ -147,7 +147,9 @@ fn gated_changes(spec: &mut Object, new: &Value, old: &Value, at: &mut Gated<'_,
     if let (Some(given), None) = (new.at("affinity"), old.path(&["affinity", "nodeAffinity"])) {
         let mut affinity = given.as_object().cloned().unwrap_or_default();
         affinity.remove("nodeAffinity");
-        let rest = Some(Value::Object(affinity)).filter(|rest| !equal(Some(rest), None));
+        let rest = Some(affinity)
+            .filter(|rest| !rest.is_empty())
+            .map(Value::Object);
         spec.put("affinity", rest.or_else(|| old.at("affinity").cloned()));
     }
 }

@@ -76,8 +76,7 @@ fn handler(handler: &Value, grace: i64, path: &Path<'_>, errors: &mut Errors) {
                 errors.push(FieldError::required(&at.field("command"), ""));
             }
             "httpGet" => http_get(action, &at, errors),
-            "tcpSocket" => port(action.at("port"), &at.field("port"), errors),
-            "grpc" => port(action.at("port"), &at.field("port"), errors),
+            "tcpSocket" | "grpc" => port(action.at("port"), &at.field("port"), errors),
             "sleep" => sleep(action, grace, &at, errors),
             _ => {}
         }

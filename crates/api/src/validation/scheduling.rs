@@ -130,7 +130,7 @@ pub(super) fn spreading(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let mut seen: Vec<String> = Vec::new();
     check::each(spec, "topologySpreadConstraints", path, |constraint, at| {
         for (key, required) in [("maxSkew", true), ("minDomains", false)] {
-            let number = constraint.int(key).or(required.then_some(0));
+            let number = constraint.int(key).or_else(|| required.then_some(0));
             if let Some(number) = number.filter(|&n| n <= 0) {
                 let detail = "must be greater than zero";
                 errors.push(FieldError::invalid(&at.field(key), number, detail));

@@ -85,11 +85,15 @@ pub(super) fn show(selector: Option<&Value>) -> String {
     };
     let mut parts: Vec<String> = Vec::new();
     for key in ["matchLabels", "matchExpressions"] {
-        if let Some(value) = selector.at(key).filter(|v| !check::equal(Some(v), None)) {
+        if let Some(value) = selector.at(key).filter(|v| !is_empty(v)) {
             parts.push(format!("\"{key}\":{value}"));
         }
     }
     format!("{{{}}}", parts.join(","))
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_object().is_some_and(Object::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// Validates a node selector that must have terms.

@@ -1,1 +1,0 @@
-//! Admission: what the cluster adds to an object, or refuses for reasons outside of it.
