@@ -205,6 +205,10 @@ impl World {
                 }
                 self.fleet = self.rebuilt();
                 self.view.former.clear();
+                let uids = self.view.nodes.iter();
+                self.node_uids = uids
+                    .map(|(name, node)| (name.clone(), node.metadata.uid.clone()))
+                    .collect();
             }
         }
         self.forget_former();
