@@ -98,19 +98,6 @@ pub fn fill_system_fields(object: &mut Value, uid: &str, now: Timestamp) {
     }
 }
 
-/// Gives a new object without name the name made from its `generateName`.
-pub fn fill_name(object: &mut Value, seed: u64) {
-    let Some(root) = object.as_object_mut() else {
-        return;
-    };
-    let metadata = root.object_mut("metadata");
-    let base = metadata.text("generateName");
-    if metadata.text("name").is_empty() && !base.is_empty() {
-        let name = crate::names::generate_name(base, seed);
-        metadata.insert("name".into(), name.into());
-    }
-}
-
 /// Puts the server-owned fields of an update in place: the old status, the counted generation.
 ///
 /// Returns warnings for the client about what was dropped.
@@ -171,15 +158,6 @@ pub fn prepare_status_update(resource: &Resource, new: &mut Value, old: &Value) 
     if (resource.group, resource.kind) == ("", "Pod") {
         let class = old.path(&["status", "qosClass"]).cloned();
         root.object_mut("status").put("qosClass", class);
-    }
-}
-
-/// Puts the fields in place that an update through a namespace's `/finalize` does not touch: all
-/// but the finalizers in its spec.
-pub fn prepare_finalize_update(new: &mut Value, old: &Value) {
-    if let Some(root) = new.as_object_mut() {
-        keep_metadata(root.object_mut("metadata"), &old["metadata"]);
-        keep_all_but(root, old, &["spec"]);
     }
 }
 

@@ -42,6 +42,9 @@ pub fn validate_create(resource: &Resource, object: &Value) -> Vec<FieldError> {
     let format = name_format(resource);
     let mut errors = meta::validate(&object["metadata"], resource.namespaced, format);
     content(resource, object, None, &mut errors);
+    if (resource.group, resource.kind) == (CORE, "Pod") {
+        pod::creation(object, &mut errors);
+    }
     errors
 }
 

@@ -20,29 +20,13 @@ pub(super) fn prepare_create(root: &mut Object) {
     }
 }
 
-/// Whether the server has to choose an address for a service.
-pub fn needs_cluster_ip(service: &Value) -> bool {
-    let spec = &service["spec"];
-    spec.text("type") != "ExternalName" && spec.text("clusterIP").is_empty()
-}
-
-/// Whether a port of a service needs a port on every node, and which ports those are.
+/// Whether the ports of a service need ports on every node.
 pub fn needs_node_ports(service: &Value) -> bool {
     let spec = &service["spec"];
     match spec.text("type") {
         "NodePort" => true,
         "LoadBalancer" => spec.at("allocateLoadBalancerNodePorts") != Some(&Value::Bool(false)),
         _ => false,
-    }
-}
-
-/// Writes the address that the server has chosen.
-pub fn set_cluster_ip(service: &mut Value, ip: &str) {
-    if let Some(root) = service.as_object_mut() {
-        let spec = root.object_mut("spec");
-        spec.insert("clusterIP".into(), ip.into());
-        spec.insert("clusterIPs".into(), json!([ip]));
-        describe_families(spec);
     }
 }
 

@@ -96,6 +96,7 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
         &mut errors,
     );
     managed_fields(new, &path, &mut errors);
+    standard_finalizers(new, &path, &mut errors);
     errors
 }
 

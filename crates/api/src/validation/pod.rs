@@ -19,6 +19,19 @@ pub(super) fn pod(object: &Value, errors: &mut Errors) {
     pod_spec::pod_spec(&object["spec"], &path, errors);
 }
 
+/// Validates what only a new pod must not have.
+pub(super) fn creation(object: &Value, errors: &mut Errors) {
+    let spec = &object["spec"];
+    if !spec.list("ephemeralContainers").is_empty() {
+        let detail = "cannot be set on create";
+        errors.push(FieldError::forbidden(&"spec.ephemeralContainers", detail));
+    }
+    if !spec.list("schedulingGates").is_empty() && !spec.text("nodeName").is_empty() {
+        let detail = "cannot be set until all schedulingGates have been cleared";
+        errors.push(FieldError::forbidden(&"spec.nodeName", detail));
+    }
+}
+
 /// Validates what an update of a pod changes.
 pub(super) fn update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("spec");

@@ -274,6 +274,17 @@ fn few_things_of_a_pod_can_change() {
 }
 
 #[test]
+fn a_gated_pod_has_no_node_and_a_new_one_no_visitors() {
+    spec(
+        "nodeName: a, schedulingGates: [{name: g}], ephemeralContainers: [{name: e, image: i}]",
+        &[
+            "spec.ephemeralContainers: Forbidden: cannot be set on create",
+            "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared",
+        ],
+    );
+}
+
+#[test]
 fn a_gated_pod_may_become_choosier() {
     let old = pod(", schedulingGates: [{name: g}], nodeSelector: {a: b}");
     check_update(&old, &pod(", nodeSelector: {a: b, c: d}"), &[]);
