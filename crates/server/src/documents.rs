@@ -5,12 +5,13 @@ mod health;
 mod openapi;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ALLOW, ETAG, HeaderValue, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, Method};
+use pernode_api::schema::Docs;
 use pernode_api::status::Status;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha512};
@@ -22,7 +23,11 @@ use crate::reply::{self, Failure, Response};
 
 /// Documents that are made once and sent often.
 #[derive(Debug, Default)]
-pub(crate) struct Documents(Mutex<BTreeMap<String, Document>>);
+pub(crate) struct Documents {
+    made: Mutex<BTreeMap<String, Document>>,
+    /// Descriptions for OpenAPI, read when the first client asks for it.
+    docs: OnceLock<Docs>,
+}
 
 /// A document and its tag.
 #[derive(Debug, Clone)]
@@ -35,10 +40,10 @@ pub(crate) struct Document {
 impl Documents {
     /// A document, made at its first use.
     fn get(&self, name: &str, make: impl FnOnce() -> Vec<u8>) -> Document {
-        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(document) = documents.get(name) {
+        if let Some(document) = self.lock().get(name) {
             return document.clone();
         }
+        // Made without the lock: an index is made of other documents.
         let bytes = make();
         let hash = Sha512::digest(&bytes)
             .iter()
@@ -51,8 +56,16 @@ impl Documents {
             bytes: bytes.into(),
             hash,
         };
-        documents.insert(name.to_owned(), document.clone());
+        self.lock().insert(name.to_owned(), document.clone());
         document
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Document>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn docs(&self) -> &Docs {
+        self.docs.get_or_init(Docs::load)
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the server serves, in both forms: aggregated, and one document for each group.
 
-use crate::pending::discovery;
 use http::HeaderMap;
 use http::header::{CACHE_CONTROL, HeaderValue, VARY};
+use pernode_api::discovery;
 
 use super::tagged;
 use crate::api::Inner;

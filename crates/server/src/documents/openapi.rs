@@ -1,10 +1,10 @@
 //! OpenAPI documents: what `kubectl explain`, `apply` and `edit` read.
 
-use crate::pending::openapi;
 use http::HeaderMap;
 use http::header::{ACCEPT, CACHE_CONTROL, EXPIRES, HeaderValue};
 use jiff::fmt::rfc2822;
 use jiff::{SignedDuration, Timestamp};
+use pernode_api::openapi;
 use pernode_api::resource::RESOURCES;
 use pernode_api::status::Status;
 
@@ -21,7 +21,7 @@ pub(super) fn v3(api: &Inner, rest: &[&str], headers: &HeaderMap, query: &Query)
     match rest {
         [] => {
             let index = api.documents.get("openapi v3", || {
-                openapi::index(&api.schema, |group, version| {
+                openapi::index(|group, version| {
                     document(api, group, version)
                         .map(|d| d.hash)
                         .unwrap_or_default()
@@ -44,7 +44,7 @@ fn document(api: &Inner, group: &str, version: &str) -> Option<Document> {
         .then(|| {
             api.documents
                 .get(&format!("openapi v3 {group}/{version}"), || {
-                    openapi::document(&api.schema, group, version)
+                    openapi::document(&api.schema, api.documents.docs(), group, version)
                         .map(|document| document.to_string().into_bytes())
                         .unwrap_or_default()
                 })
@@ -88,8 +88,8 @@ pub(super) fn v2(api: &Inner, headers: &HeaderMap) -> Result<Response, Failure> 
     if !accepted.contains("protobuf") && !accepted.contains("*/*") {
         return Err(Status::not_acceptable(&[TYPE]).into());
     }
-    let document = api
-        .documents
-        .get("openapi v2", || openapi::v2_protobuf(&api.schema));
+    let document = api.documents.get("openapi v2", || {
+        openapi::v2_protobuf(&api.schema, api.documents.docs())
+    });
     Ok(tagged(headers, TYPE, &document))
 }

@@ -43,7 +43,13 @@ pub(crate) async fn delete(call: &Call) -> Result<Response, Failure> {
             status.to_value().to_string().into(),
         ));
     }
-    call.show(200, deleted.object, &[])
+    let code = if !deleted.gone && options.how.orphan_dependents == Some(false) {
+        // Upstream's way to say that the object goes when its dependents have gone.
+        202
+    } else {
+        200
+    };
+    call.show(code, deleted.object, &[])
 }
 
 /// The kinds whose deletion answers with the object even when it is gone.
@@ -81,6 +87,22 @@ pub(crate) async fn remove(
             return Ok(deleted);
         }
     }
+}
+
+/// Watchers see that a pod is going before it is gone, also when it goes at once: upstream's
+/// deletions with a grace period of zero are two writes.
+async fn mark(
+    actor: &Actor,
+    place: &Place,
+    (item, old): (&Arc<Item>, &Value),
+    last: &Value,
+) -> Result<Option<Arc<Item>>, Failure> {
+    let first =
+        old.meta("deletionTimestamp").is_empty() && !last.meta("deletionTimestamp").is_empty();
+    if !first {
+        return Ok(Some(item.clone()));
+    }
+    Ok(write::commit_change(actor, place, item, last).await?)
 }
 
 fn check_preconditions(place: &Place, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
@@ -151,7 +173,10 @@ async fn carry_out(
             Ok(deleted(object::encode_as_is(&last).into(), true))
         }
         Deletion::Remove(last) => {
-            let gone = write::commit_removal(actor, item, &last).await?;
+            let Some(item) = mark(actor, place, (item, old), &last).await? else {
+                return Ok(None);
+            };
+            let gone = write::commit_removal(actor, &item, &last).await?;
             Ok(gone.and_then(|item| deleted(item.bytes.clone(), true)))
         }
     }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::pending::paging::Token;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures::stream;
 use pernode_api::field_error::FieldError;
+use pernode_api::paging::Token;
 use pernode_api::resource::Resource;
 use pernode_api::status::Status;
 use pernode_store::{Item, Snapshot};
@@ -61,7 +61,7 @@ pub(crate) fn check_options(query: &Query, watch: bool) -> Result<(), Status> {
             &MATCH,
             "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
         ),
-        (false, Some(_), None) if query.text("continue").is_some() => FieldError::forbidden(
+        (_, Some(_), _) if query.text("continue").is_some() => FieldError::forbidden(
             &MATCH,
             "resourceVersionMatch is forbidden when continue is provided",
         ),
@@ -101,7 +101,12 @@ async fn snapshot(
     if wanted > 0 {
         reach(api, wanted).await?;
     }
-    if wanted > 0 && call.query.text("resourceVersionMatch") == Some("Exact") {
+    // A page at a version means exactly that version, if nothing else is said.
+    let exact = match call.query.text("resourceVersionMatch") {
+        Some(word) => word == "Exact",
+        None => call.query.text("limit").is_some_and(|limit| limit != "0"),
+    };
+    if wanted > 0 && exact {
         let snapshot = api
             .store
             .list_at(&selection.prefix, wanted)

@@ -18,6 +18,7 @@ use crate::negotiate;
 use crate::object::{self, Object as _};
 use crate::options::{FieldValidation, WriteOptions};
 use crate::reply::{Failure, Response};
+use crate::yaml;
 
 /// `PATCH` of an object.
 pub(crate) async fn patch(call: &Call) -> Result<Response, Failure> {
@@ -33,7 +34,9 @@ pub(crate) async fn patch_with(call: &Call, part: Part) -> Result<Response, Fail
     let patch = kind.parse(&call.body)?;
     let mut found = patch.duplicates;
     if kind == Kind::Json {
-        found.extend(rules::json_patch_findings(&patch.value));
+        let own = found.iter().map(|text| format!("json patch {text}"));
+        found = own.collect();
+        found.splice(0..0, rules::json_patch_findings(&patch.value));
     }
     let patching = Patching {
         call,
@@ -84,14 +87,9 @@ impl Kind {
 
     fn parse(self, body: &[u8]) -> Result<Parsed, Status> {
         if self == Self::Apply {
-            let value = decode::yaml(body)
-                .map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
-            return Ok(Parsed {
-                value,
-                duplicates: Vec::new(),
-            });
+            return applied(body);
         }
-        parse_json(body).map_err(|error| {
+        let parsed = parse_json(body).map_err(|error| {
             let why = match error {
                 DecodeError::Syntax(why) => why,
                 other => other.to_string(),
@@ -100,7 +98,41 @@ impl Kind {
                 Self::Json => format!("error decoding patch: {why}"),
                 _ => why,
             })
-        })
+        })?;
+        if self != Self::Json && !parsed.value.is_object() {
+            return Err(Status::bad_request(format!(
+                "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+                go_type(&parsed.value)
+            )));
+        }
+        Ok(parsed)
+    }
+}
+
+/// Reads an applied configuration. Clients mostly send JSON, which is quicker read as such.
+fn applied(body: &[u8]) -> Result<Parsed, Status> {
+    if body.trim_ascii_start().starts_with(b"{")
+        && let Ok(parsed) = parse_json(body)
+    {
+        return Ok(parsed);
+    }
+    let read = yaml::parse(body)
+        .map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
+    Ok(Parsed {
+        value: read.value,
+        duplicates: read.duplicates,
+    })
+}
+
+/// What Go calls a JSON value of this type.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Object(_) => "object",
+        Value::Null => "null",
     }
 }
 

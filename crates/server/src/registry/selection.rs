@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::pending::field_selector::FieldSelector;
+use pernode_api::field_selector::FieldSelector;
 use pernode_api::resource::Resource;
 use pernode_api::status::Status;
 use pernode_core::selector::Selector;

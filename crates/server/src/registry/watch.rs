@@ -34,7 +34,7 @@ const WATCH_SECONDS_MAX: i64 = 24 * 3600;
 pub(crate) async fn watch(call: &Call) -> Result<Response, Failure> {
     check_options(&call.query, true)?;
     let selection = Selection::of(call)?;
-    let lines = Lines::new(call.viewer()?, selection);
+    let lines = Lines::new(call.api().schema.clone(), call.viewer()?, selection);
     let within = life(call)?;
     let Some(place) = Place::take(call.api()) else {
         return Err(

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::pending::field_selector;
 use crate::pending::managed::{self, Writer};
 use bytes::Bytes;
+use pernode_api::field_selector;
 use pernode_api::resource::Resource;
 use pernode_api::status::Status;
 use pernode_api::strategy::deletion::is_finished;
@@ -304,6 +304,26 @@ pub(crate) async fn commit_new(
         payload: payload(object::encode(object)),
         attrs: attrs_of(key::stored_as(place.resource), object),
         precondition: Precondition::Absent,
+    };
+    match actor.api.store.commit(op).await {
+        Ok(committed) => Ok(Some(committed.item)),
+        Err(Error::Conflict { .. }) => Ok(None),
+        Err(error) => Err(commit_failed(&error)),
+    }
+}
+
+/// Stores a state in the place of another. `None` means that somebody else wrote in between.
+pub(crate) async fn commit_change(
+    actor: &Actor,
+    place: &Place,
+    item: &Arc<Item>,
+    object: &Value,
+) -> Result<Option<Arc<Item>>, Status> {
+    let op = Op::Put {
+        key: item.key.clone(),
+        payload: payload(object::encode(object)),
+        attrs: attrs_of(key::stored_as(place.resource), object),
+        precondition: Precondition::Revision(item.revision),
     };
     match actor.api.store.commit(op).await {
         Ok(committed) => Ok(Some(committed.item)),

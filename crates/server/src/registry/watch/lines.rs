@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use pernode_api::decode::check_value;
+use pernode_api::schema::Schema;
 use pernode_api::status::Status;
 use pernode_store::{Event, EventKind, Item};
 use serde_json::{Value, json};
@@ -16,15 +18,17 @@ use crate::view::Viewer;
 pub(super) struct Lines {
     viewer: Viewer,
     selection: Selection,
+    schema: Arc<Schema>,
     /// Whether the columns of a table have been sent.
     columns_sent: bool,
 }
 
 impl Lines {
-    pub(super) fn new(viewer: Viewer, selection: Selection) -> Self {
+    pub(super) fn new(schema: Arc<Schema>, viewer: Viewer, selection: Selection) -> Self {
         Self {
             viewer,
             selection,
+            schema,
             columns_sent: false,
         }
     }
@@ -80,7 +84,10 @@ impl Lines {
         }
         let (kind, version) = self.viewer.kind();
         let object = match self.viewer.view() {
-            View::Object => json!({"kind": kind, "apiVersion": version, "metadata": metadata}),
+            View::Object => {
+                let object = json!({"kind": kind, "apiVersion": version, "metadata": metadata});
+                self.complete(object)
+            }
             View::Metadata(version) => partial(version, &metadata),
             View::Table(version) => {
                 let row = json!({"cells": [], "object": partial(version, &metadata)});
@@ -96,6 +103,19 @@ impl Lines {
         let mut out = BytesMut::new();
         put(&mut out, "BOOKMARK", object.to_string().as_bytes());
         out.freeze()
+    }
+
+    /// Gives an object the fields that every object of its kind has, even an empty one.
+    fn complete(&self, object: Value) -> Value {
+        let mut complete = object.clone();
+        match check_value(
+            &self.schema,
+            self.schema.type_of(self.viewer.resource()),
+            &mut complete,
+        ) {
+            Ok(_) => complete,
+            Err(_) => object,
+        }
     }
 
     /// The line that ends a watch that cannot go on.
