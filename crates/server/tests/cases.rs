@@ -52,7 +52,9 @@ async fn target(schema: Arc<Schema>) -> Target {
 }
 
 fn main() {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // Cases mostly wait: for watches to end, and for versions to come.
+    arguments.test_threads.get_or_insert(32);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let handle = runtime.handle().clone();
     let schema = Arc::new(Schema::load());
