@@ -52,7 +52,6 @@ pub fn prepare_create(resource: &Resource, object: &mut Value) -> Vec<String> {
             set_template_generation(metadata, given);
         }
         ("", "Namespace") => keep_for_content(root),
-        ("", "Pod") => pod::prepare_create(root),
         ("", "Service") => service::prepare_create(root),
         _ => {}
     }
@@ -67,7 +66,7 @@ fn first_status(resource: &Resource, root: &Object) -> Option<Value> {
     match (resource.group, resource.kind) {
         // A kubelet registers its node together with the node's status.
         ("", "Node") => None,
-        ("", "Pod") => Some(pod::first_status(&root["spec"])),
+        ("", "Pod") => Some(pod::first_status(root.at("spec").unwrap_or(&Value::Null))),
         ("", "Namespace") => Some(json!({"phase": "Active"})),
         ("", "Service") => Some(json!({"loadBalancer": {}})),
         ("", "PersistentVolume" | "PersistentVolumeClaim") => Some(json!({"phase": "Pending"})),

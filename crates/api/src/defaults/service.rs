@@ -1,9 +1,9 @@
 //! Defaults of services and endpoints.
 
 use super::default_in_each;
-use crate::object::{Object, Read, Write, each, inner};
+use crate::object::{Object, Read, Write, each};
 use alloc::borrow::ToOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Defaults of a service. Its addresses are the server's to give, not a default.
 pub(super) fn service(root: &mut Object) {
@@ -60,10 +60,5 @@ pub(super) fn endpoint_slice(root: &mut Object) {
     for port in each(root, "ports") {
         port.set_default("name", "");
         port.set_default("protocol", "TCP");
-    }
-    for endpoint in each(root, "endpoints") {
-        if let Some(conditions) = inner(endpoint, "conditions") {
-            conditions.retain(|_, value| *value != Value::Null);
-        }
     }
 }

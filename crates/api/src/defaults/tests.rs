@@ -210,7 +210,7 @@ fn the_template_generation_must_be_a_number() {
     );
 }
 
-/// Values that a spec may hold at any place, well-typed or not.
+/// Values that an object may hold at any place, well-typed or not.
 fn any_value() -> impl Strategy<Value = Value> {
     let keys = prop::sample::select(std::vec![
         "name",
@@ -285,5 +285,36 @@ proptest! {
         let once = object.clone();
         apply_defaults(resource, &mut object);
         prop_assert_eq!(object, once);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Objects come from decoding, which knows their types. Should one be odd all the same, it may
+    /// be refused or accepted, but nothing breaks.
+    #[test]
+    fn no_object_breaks_the_pipeline(
+        index in 0..crate::resource::RESOURCES.len(),
+        mut object in any_value(),
+        mut old in any_value(),
+    ) {
+        use crate::{strategy, validation};
+        let resource = &crate::resource::RESOURCES[index];
+        apply_defaults(resource, &mut object);
+        apply_defaults(resource, &mut old);
+        let mut new = object.clone();
+        strategy::prepare_create(resource, &mut new);
+        for error in validation::validate_create(resource, &new) {
+            prop_assert!(!error.to_string().is_empty());
+        }
+        let mut new = object.clone();
+        strategy::prepare_update(resource, &mut new, &old);
+        validation::validate_update(resource, &new, &old);
+        strategy::prepare_status_update(resource, &mut object, &old);
+        validation::validate_status_update(resource, &object, &old);
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let options = strategy::deletion::Options::default();
+        strategy::plan_deletion(resource, &old, &options, now);
     }
 }

@@ -1,14 +1,9 @@
 //! What the server does to new pods.
 
-use crate::object::{Object, Read, Write};
+use crate::object::Read;
 use alloc::vec::Vec;
 use pernode_core::quantity::Quantity;
 use serde_json::{Value, json};
-
-/// Brings the addresses of a pod in place: nothing, a new pod has none.
-pub(super) fn prepare_create(root: &mut Object) {
-    root.object_mut("spec");
-}
 
 /// The status of a new pod.
 pub(super) fn first_status(spec: &Value) -> Value {
