@@ -52,10 +52,6 @@ impl Queue {
         self.entries.insert(uid.to_owned(), entry);
     }
 
-    pub(super) fn contains(&self, uid: &str) -> bool {
-        self.entries.contains_key(uid)
-    }
-
     /// Takes a pod out.
     pub(super) fn remove(&mut self, uid: &str) {
         let Some(entry) = self.entries.remove(uid) else {
