@@ -22,6 +22,8 @@ use words::Words;
 
 /// Longest time a case may take.
 const CASE_WITHIN: Duration = Duration::from_secs(120);
+/// Longest time an answer may take that is no watch.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// How often an expectation is looked at again.
 const POLL: Duration = Duration::from_millis(25);
 
@@ -131,7 +133,11 @@ impl Run {
     async fn ask(&mut self, step: &Value) -> Result<Answer, String> {
         match step["watch"].as_str() {
             Some(path) => self.watch(path, step).await,
-            None => self.target.request(step).await?.whole().await,
+            None => {
+                let answer = async { self.target.request(step).await?.whole().await };
+                let answer = tokio::time::timeout(ANSWER_WITHIN, answer).await;
+                answer.map_err(|_| format!("no answer within {ANSWER_WITHIN:?}"))?
+            }
         }
     }
 
