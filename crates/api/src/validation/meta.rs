@@ -308,8 +308,8 @@ pub fn manager(name: &str, path: &impl ToString, errors: &mut Vec<FieldError>) {
     if name.len() > MANAGER_MAX {
         errors.push(FieldError::too_long(path, MANAGER_MAX));
     }
-    if let Some((at, _)) = name.char_indices().find(|(_, c)| c.is_control()) {
-        let detail = format!("invalid character {:?} (at position {at})", &name[at..]);
+    for (at, c) in name.char_indices().filter(|(_, c)| c.is_control()) {
+        let detail = format!("invalid character U+{:04X} (at position {at})", c as u32);
         errors.push(FieldError::invalid(path, name, detail));
     }
 }

@@ -105,7 +105,7 @@ fn sleep(action: &Value, grace: i64, path: &Path<'_>, errors: &mut Errors) {
     let seconds = action.int("seconds").unwrap_or(0);
     if seconds < 0 || seconds > grace {
         let detail = alloc::format!(
-            "must be non-negative and less than terminationGracePeriodSeconds ({grace}). Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
+            "must be non-negative and less than terminationGracePeriodSeconds ({grace})"
         );
         errors.push(FieldError::invalid(&path.field("seconds"), seconds, detail));
     }

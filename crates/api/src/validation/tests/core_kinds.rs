@@ -270,3 +270,23 @@ fn classes_and_drivers() {
         &["handler: Invalid value: \"b\": field is immutable"],
     );
 }
+
+#[test]
+fn managers_have_printable_names() {
+    let map = |manager: &str| {
+        format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: x, namespace: ns, managedFields: [{{manager: \"{manager}\", operation: Update}}]}}}}"
+        )
+    };
+    check(&map("kubectl-édit"), &[]);
+    check(
+        &map("a\\tb"),
+        &[
+            "metadata.managedFields[0].manager: Invalid value: \"a\\tb\": invalid character U+0009 (at position 1)",
+        ],
+    );
+    check(
+        &map(&"m".repeat(129)),
+        &["metadata.managedFields[0].manager: Too long: may not be more than 128 bytes"],
+    );
+}
