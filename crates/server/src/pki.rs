@@ -56,6 +56,12 @@ impl std::fmt::Debug for Identity {
     }
 }
 
+/// Makes a P-256 key, as PKCS 8 PEM: what signs service accounts' tokens.
+pub fn generate_key() -> Result<String, Error> {
+    let key = KeyPair::generate().map_err(failed("make a key"))?;
+    Ok(key.serialize_pem())
+}
+
 /// A certificate authority that signs for one cluster.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
