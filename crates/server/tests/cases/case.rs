@@ -1,6 +1,6 @@
 //! Cases as they are written.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pernode_api::resource;
 use serde_json::Value;
@@ -17,26 +17,25 @@ pub(crate) struct Case {
 
 impl Case {
     /// The HTTP cases of one file.
-    pub(crate) fn load(file: &str) -> Vec<Self> {
-        let path = directory().join(format!("{file}.yaml"));
-        let text = std::fs::read_to_string(&path);
-        let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let cases: Vec<Value> = serde_saphyr::from_str(&text)
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    pub(crate) fn load(directory: &Path, file: &str) -> Vec<Self> {
+        let cases = read(directory, file);
         let cases = cases
             .iter()
             .filter(|case| case["given"].get("steps").is_some());
-        cases.map(|case| Self::new(file, case)).collect()
+        cases
+            .map(|case| Self::from_parts(file, case, &case["given"], &case["expect"]["steps"]))
+            .collect()
     }
 
-    fn new(file: &str, case: &Value) -> Self {
+    /// A case whose requests and expectations are in the form of HTTP cases.
+    pub(crate) fn from_parts(file: &str, case: &Value, given: &Value, expected: &Value) -> Self {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         Self {
             file: file.into(),
             id: case["id"].as_str().unwrap_or_default().into(),
-            objects: list(&case["given"]["objects"]),
-            steps: list(&case["given"]["steps"]),
-            expected: list(&case["expect"]["steps"]),
+            objects: list(&given["objects"]),
+            steps: list(&given["steps"]),
+            expected: list(expected),
         }
     }
 
@@ -46,8 +45,16 @@ impl Case {
     }
 }
 
-/// Where the cases are.
-fn directory() -> PathBuf {
+/// All cases of one file, as they are written.
+pub(crate) fn read(directory: &Path, file: &str) -> Vec<Value> {
+    let path = directory.join(format!("{file}.yaml"));
+    let text = std::fs::read_to_string(&path);
+    let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Where the contract cases are.
+pub(crate) fn contract() -> PathBuf {
     std::env::var_os("PERNODE_CASES").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases")),
         PathBuf::from,

@@ -1,5 +1,7 @@
 //! Comparing an answer with what a case expects of it.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::answer::Answer;
@@ -37,6 +39,17 @@ fn check(answer: &Answer, key: &str, expected: &Value, found: &mut Vec<String>) 
             let header = header.and_then(|it| it.to_str().ok()).unwrap_or_default();
             check_equal(&header.into(), expected, "content type", found);
         }
+        "causes" => check_causes(body, expected, found),
+        "empty" => {
+            let pointers = expected
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str);
+            let values = pointers.filter_map(|it| body.pointer(it).map(|value| (it, value)));
+            let full = values.filter(|(_, value)| !is_empty(value) && *value != 0);
+            found.extend(full.map(|(pointer, value)| format!("{pointer} is {value}")));
+        }
         "any" => {
             let all = expected.as_array().into_iter().flatten();
             let all: Vec<_> = all.map(|it| problems(answer, it)).collect();
@@ -58,6 +71,20 @@ fn check_code(code: u16, expected: &Value, found: &mut Vec<String>) {
     };
     if !holds {
         found.push(format!("code is {code}, expected {expected}"));
+    }
+}
+
+/// The fields that are refused and why, in any order; several causes of a kind count once.
+fn check_causes(body: &Value, expected: &Value, found: &mut Vec<String>) {
+    let of = |list: Option<&Value>| -> BTreeSet<String> {
+        let causes = list.and_then(Value::as_array).into_iter().flatten();
+        causes
+            .map(|it| format!("{} {}", it["field"], it["reason"]))
+            .collect()
+    };
+    let (actual, expected) = (of(body.pointer("/details/causes")), of(Some(expected)));
+    if actual != expected {
+        found.push(format!("causes are {actual:?}, expected {expected:?}"));
     }
 }
 

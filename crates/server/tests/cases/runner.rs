@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-pub(crate) use case::Case;
+pub(crate) use case::{Case, contract, read};
 pub(crate) use target::Target;
 
 use answer::Answer;
