@@ -1,8 +1,9 @@
 //! What the server keeps, resets and counts when an object is written.
 //!
-//! The order for a create is: decode, [`crate::defaults::apply_defaults`], [`prepare_create`],
-//! [`fill_system_fields`], admission, [`crate::validation::validate_create`]. For an update:
-//! decode, defaults, [`prepare_update`] or [`prepare_status_update`], admission, validation; then
+//! The order for a create is: decode, [`crate::defaults::check_conversion`],
+//! [`crate::defaults::apply_defaults`], [`prepare_create`], [`fill_system_fields`], admission,
+//! [`crate::validation::validate_create`]. For an update: decode, conversion, defaults,
+//! [`prepare_update`] or [`prepare_status_update`], admission, validation; then
 //! [`deletion::is_finished`] says whether the object goes instead of being stored.
 //!
 //! Sources: spec/apiserver.md 2.2 and 2.4, the cases of defaults.yaml and delete.yaml.

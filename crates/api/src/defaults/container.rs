@@ -93,7 +93,7 @@ pub(super) fn resources(resources: &mut Object) {
     }
 }
 
-/// Brings the quantities of a resource list into canonical form, at most three decimals.
+/// Brings the quantities of a resource list into canonical form, rounded up to thousandths.
 pub(super) fn round(list: &mut Object) {
     for value in list.values_mut() {
         let text = match value {
@@ -103,7 +103,9 @@ pub(super) fn round(list: &mut Object) {
         };
         // What is no quantity is left for decoding to refuse.
         if let Ok(quantity) = Quantity::parse(&text) {
-            let canonical = quantity.to_string();
+            let milli = Quantity::from_milli(quantity.milli_value());
+            // Amounts too big to be counted in thousandths come out smaller; they stay.
+            let canonical = if milli > quantity { milli } else { quantity }.to_string();
             if *value != canonical {
                 *value = canonical.into();
             }

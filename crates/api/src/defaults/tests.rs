@@ -107,6 +107,18 @@ fn ports_of_pods_in_the_hosts_network_are_the_hosts() {
 }
 
 #[test]
+fn amounts_are_canonical_and_in_thousandths() {
+    check(
+        "
+        apiVersion: v1
+        kind: Pod
+        spec: {containers: [{name: a, image: a, resources: {requests: {cpu: 0.0001, memory: 1024Mi, x.y/z: 9E}}}]}
+        ",
+        "spec: {containers: [{resources: {requests: {cpu: 1m, memory: 1024Mi, x.y/z: 9E}}}]}",
+    );
+}
+
+#[test]
 fn services_say_how_they_send_traffic() {
     check(
         "
