@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::runner::{Case, read};
+use super::runner::case::{Case, read};
 
 /// Cases whose stored object no client can create: only tests below HTTP can have it.
 const NOT_CREATABLE: [&str; 1] = ["update-keeps-tolerated-selector"];

@@ -4,7 +4,7 @@
 //! nothing of the server: it is given a tower service.
 
 mod answer;
-mod case;
+pub(crate) mod case;
 mod expect;
 mod target;
 mod words;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-pub(crate) use case::{Case, contract, read};
+pub(crate) use case::{Case, contract};
 pub(crate) use target::Target;
 
 use answer::Answer;
