@@ -1,11 +1,13 @@
 //! Validation of what limits, ranks and locks: budgets, quotas, priorities, leases.
 
-use super::check::{self, Errors};
+use super::check::{self, Errors, Unique};
 use super::{apps, resources, selector};
 use crate::field_error::{FieldError, Path};
 use crate::names;
 use crate::object::Read;
 use alloc::format;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 /// The highest priority that users may define.
@@ -256,11 +258,46 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
+/// What a certificate may be used for.
+const USAGES: &[&str] = &[
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+];
+
+/// Whether base64 text holds a request in PEM form; what is in the block is the signer's to read.
+fn is_certificate_request(encoded: &str) -> bool {
+    let bytes = STANDARD.decode(encoded).unwrap_or_default();
+    let text = core::str::from_utf8(&bytes).unwrap_or_default();
+    let begin = "-----BEGIN CERTIFICATE REQUEST-----";
+    text.trim_start().starts_with(begin) && text.contains("-----END CERTIFICATE REQUEST-----")
+}
+
 /// Validates a CertificateSigningRequest.
 pub(super) fn signing_request(object: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     let spec = &object["spec"];
-    if spec.text("request").is_empty() {
+    if !is_certificate_request(spec.text("request")) {
         let detail = "PEM block type must be CERTIFICATE REQUEST";
         errors.push(FieldError::invalid(&path.field("request"), "", detail));
     }
@@ -269,6 +306,13 @@ pub(super) fn signing_request(object: &Value, errors: &mut Errors) {
             &path.field("usages"),
             "usages must be provided",
         ));
+    }
+    let list = path.field("usages");
+    let mut seen = Unique::default();
+    for (index, usage) in spec.list("usages").iter().enumerate() {
+        let usage = usage.as_str().unwrap_or_default();
+        check::one_of(usage, &list.index(index), USAGES, errors);
+        seen.check(usage, &list.index(index), errors);
     }
     let signer = spec.text("signerName");
     let at = path.field("signerName");

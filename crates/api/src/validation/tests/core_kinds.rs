@@ -290,3 +290,33 @@ fn managers_have_printable_names() {
         &["metadata.managedFields[0].manager: Too long: may not be more than 128 bytes"],
     );
 }
+
+#[test]
+fn certificates_are_requested_in_pem() {
+    let request = |spec: &str| {
+        cluster(
+            "certificates.k8s.io/v1",
+            "CertificateSigningRequest",
+            &format!("spec: {{{spec}}}"),
+        )
+    };
+    check(
+        &request(
+            "usages: [client auth, client auth, flying], signerName: mine, expirationSeconds: 5",
+        ),
+        &[
+            "spec.request: Invalid value: \"\": PEM block type must be CERTIFICATE REQUEST",
+            "spec.usages[1]: Duplicate value: \"client auth\"",
+            "spec.usages[2]: Unsupported value: \"flying\": supported values: \"any\", \"cert sign\", \"client auth\", \"code signing\", \"content commitment\", \"crl sign\", \"data encipherment\", \"decipher only\", \"digital signature\", \"email protection\", \"encipher only\", \"ipsec end system\", \"ipsec tunnel\", \"ipsec user\", \"key agreement\", \"key encipherment\", \"microsoft sgc\", \"netscape sgc\", \"ocsp signing\", \"s/mime\", \"server auth\", \"signing\", \"timestamping\"",
+            "spec.signerName: Invalid value: \"mine\": must be a fully qualified domain and path of the form 'example.com/signer-name'",
+            "spec.expirationSeconds: Invalid value: 5: may not specify a duration less than 600 seconds (10 minutes)",
+        ],
+    );
+    let pem = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==";
+    check(
+        &request(&format!(
+            "request: {pem}, usages: [client auth], signerName: a.b/c"
+        )),
+        &[],
+    );
+}
