@@ -111,7 +111,7 @@ impl Builder {
             .map_err(Error::step("make the objects every cluster has"))?;
         let client = client(&api, "pernode");
         let listener = self.listener(&api, &authority, now).await?;
-        let members = Members::start(&api, &self.without);
+        let members = Members::start(&api, &self.without, &authority.identity().certificate);
         nodes::join(&client, self.nodes, &self.capacity).await?;
         let admin = authority
             .client(ADMIN.0, &[ADMIN.1], now)
@@ -160,8 +160,8 @@ impl Builder {
     ) -> Result<Api, Error> {
         let options = pernode_server::Options {
             ca_certificate: Some(authority.identity().certificate.clone()),
-            taint_new_nodes: !self.without.has(crate::members::NODE_LIFECYCLE),
-            require_service_account: !self.without.has(crate::members::SERVICE_ACCOUNT),
+            taint_new_nodes: !self.without.has(pernode_loops::names::NODE_LIFECYCLE),
+            require_service_account: !self.without.has(pernode_loops::names::SERVICE_ACCOUNT),
             ..Default::default()
         };
         let key = folder.service_account_key()?;

@@ -10,10 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
-/// Name of the loop that watches over nodes' leases and conditions.
-pub(crate) const NODE_LIFECYCLE: &str = "node-lifecycle-controller";
-/// Name of the loop that gives each namespace its service account.
-pub(crate) const SERVICE_ACCOUNT: &str = "serviceaccount-controller";
 /// Name of the DaemonSet controller.
 const DAEMONSET: &str = "daemonset-controller";
 /// Name of what plays the agents of simulated nodes.
@@ -41,7 +37,7 @@ pub(crate) struct Members {
 
 impl Members {
     /// Starts all loops that are not left out. They share the informers for nodes and pods.
-    pub(crate) fn start(api: &Api, without: &Without) -> Self {
+    pub(crate) fn start(api: &Api, without: &Without, ca_certificate: &str) -> Self {
         let members = Self {
             shutdown: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -64,6 +60,27 @@ impl Members {
                 members.shutdown.clone(),
             ));
         }
+        let options = pernode_loops::Options {
+            without: without.0.clone(),
+            ca_certificate: ca_certificate.to_owned(),
+        };
+        let informers = pernode_loops::Informers {
+            nodes: nodes.clone(),
+            pods: pods.clone(),
+        };
+        let loop_api = api.clone();
+        let client_of = move |name: &str| client(&loop_api, name);
+        members.spawn(pernode_loops::run(
+            client_of,
+            informers,
+            options,
+            members.shutdown.clone(),
+        ));
+        let chores = api.clone();
+        let shutdown = members.shutdown.clone();
+        members.spawn(async move {
+            shutdown.run_until_cancelled(chores.run_chores()).await;
+        });
         if !without.has(SIMULATOR) {
             let writer = Writer::new(client(api, "kubelet"), "kubelet");
             let shutdown = members.shutdown.clone();

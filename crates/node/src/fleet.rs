@@ -3,12 +3,12 @@
 mod timers;
 
 use crate::knobs::Knobs;
-use crate::life::{self, Step};
-use crate::spec::{hash, is_simulated};
+use crate::spec::{address_of, hash, is_simulated};
 use crate::status;
 use jiff::{SignedDuration, Timestamp};
 use pernode_core::node::Node;
 use pernode_core::pod::Pod;
+use pernode_core::podlife::{Host, Life, Step};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -78,6 +78,7 @@ pub(crate) enum Outcome {
 #[derive(Debug)]
 struct SimNode {
     node: Arc<Node>,
+    address: String,
     knobs: Knobs,
     lease_exists: bool,
     report: Writing,
@@ -86,6 +87,7 @@ struct SimNode {
 #[derive(Debug)]
 struct SimPod {
     pod: Arc<Pod>,
+    life: Life,
     writing: Writing,
 }
 
@@ -171,6 +173,7 @@ impl Fleet {
         if joins {
             let joined = SimNode {
                 node,
+                address: address_of(&name),
                 knobs,
                 lease_exists: false,
                 report: Writing::default(),
@@ -229,8 +232,8 @@ impl Fleet {
                     .insert(node.into(), BTreeSet::from([Arc::clone(&uid)])),
             ),
         }
-        let writing = Writing::default();
-        self.pods.insert(uid, SimPod { pod, writing });
+        let (life, writing) = (Life::default(), Writing::default());
+        self.pods.insert(uid, SimPod { pod, life, writing });
     }
 
     /// Takes the departure of a pod.
@@ -355,7 +358,12 @@ impl Fleet {
         if node.knobs.dead || !sim.writing.is_settled(seen) {
             return None;
         }
-        let step = life::step(&sim.pod, &node.node, now);
+        let host = Host {
+            ip: &node.address,
+            annotations: &node.node.metadata.annotations,
+            missing_images: &[],
+        };
+        let step = sim.life.step(&sim.pod, &host, now);
         if let Step::Wait(Some(at)) = step {
             self.work.set(Key::Pod(Arc::clone(uid)), at);
         }

@@ -14,7 +14,6 @@
 
 mod fleet;
 mod knobs;
-mod life;
 mod run;
 mod spec;
 mod status;

@@ -10,10 +10,13 @@
 //! bytes arrive. Nothing here decides either; decisions live in `pernode_core`.
 
 mod backoff;
+mod discovery;
 mod error;
 mod events;
 mod informer;
 mod leader;
+#[cfg(test)]
+mod mock;
 mod queue;
 mod resource;
 mod shared;
@@ -21,6 +24,7 @@ mod view;
 mod writer;
 
 pub use backoff::Backoff;
+pub use discovery::{Discovered, discover};
 pub use error::{Error, Failure};
 pub use events::{ObjectRef, Recorder, Severity};
 pub use informer::{Informer, Source};
