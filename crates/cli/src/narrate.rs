@@ -204,7 +204,10 @@ async fn follow(client: &kube::Client, resource: ApiResource, see: impl Fn(&Dyna
     let api = kube::Api::<DynamicObject>::all_with(client.clone(), &resource);
     let mut version = "0".to_owned();
     loop {
-        if let Ok(stream) = api.watch(&WatchParams::default().timeout(290), &version).await {
+        if let Ok(stream) = api
+            .watch(&WatchParams::default().timeout(290), &version)
+            .await
+        {
             let mut stream = std::pin::pin!(stream);
             while let Some(Ok(event)) = stream.next().await {
                 version = match event {

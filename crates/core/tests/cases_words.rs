@@ -1,16 +1,20 @@
-//! The contract cases about words: selectors, quantities, taints, node affinity.
+//! The contract cases about words and single decisions: selectors, quantities, taints, node
+//! affinity, the scheduler's filters, eviction.
 //!
 //! One test for each case, named by file and id. `PERNODE_CASES=DIR` reads another directory.
 
 mod loader;
 
+use jiff::{SignedDuration, Timestamp};
 use libtest_mimic::Failed;
 use loader::{expect_eq, list, of};
 use pernode_core::affinity::required_node_affinity_matches;
+use pernode_core::eviction::{Evictions, condition_patch};
 use pernode_core::int_or_percent::IntOrPercent;
 use pernode_core::node::Node;
 use pernode_core::pod::Pod;
 use pernode_core::quantity::{Notation, Quantity};
+use pernode_core::schedule::{NodeInfo, filter};
 use pernode_core::selector::{LabelSelector, Selector};
 use pernode_core::taint::Effect;
 use serde_json::{Value, json};
@@ -22,6 +26,8 @@ fn main() -> std::process::ExitCode {
         ("int_or_percent", int_or_percent),
         ("taints", taints),
         ("node_affinity", node_affinity),
+        ("scheduler_filters", scheduler_filters),
+        ("taint_eviction", taint_eviction),
     ])
 }
 
@@ -234,4 +240,135 @@ fn node_affinity(given: &Value, expect: &Value) -> Result<(), Failed> {
         Some("pin") => Ok(()),
         other => Err(format!("unknown op {other:?}").into()),
     }
+}
+
+fn scheduler_filters(given: &Value, expect: &Value) -> Result<(), Failed> {
+    let pod: Pod = of(&given["pod"]);
+    let node: Node = of(&given["node"]);
+    let mut info = NodeInfo::default();
+    for (index, there) in list(&given["podsOnNode"]).iter().enumerate() {
+        let mut there: Pod = of(there);
+        there.metadata.uid = index.to_string();
+        info.add_pod(&there);
+    }
+    let rejections = filter(&pod, &node, &info).err().unwrap_or_default();
+    let name = given["filter"].as_str().unwrap_or_default();
+    if name == "all" {
+        expect_eq("fits", &json!(rejections.is_empty()), &expect["fits"])?;
+        let failed: Vec<&str> = rejections.iter().map(|r| r.filter.as_str()).collect();
+        let wanted = expect.get("failed").cloned().unwrap_or_else(|| json!([]));
+        return expect_eq("failed", &sorted(json!(failed)), &sorted(wanted));
+    }
+    let rejection = rejections.into_iter().find(|r| r.filter.as_str() == name);
+    expect_eq("fits", &json!(rejection.is_none()), &expect["fits"])?;
+    let Some(rejection) = rejection else {
+        return Ok(());
+    };
+    if let Some(wanted) = expect.get("insufficient") {
+        let found = json!(rejection.insufficient);
+        expect_eq("insufficient", &sorted(found), &sorted(wanted.clone()))?;
+    }
+    expect_eq(
+        "preemptionMayHelp",
+        &json!(rejection.preemption_may_help),
+        &expect["preemptionMayHelp"],
+    )
+}
+
+fn sorted(list: Value) -> Value {
+    let mut texts: Vec<String> = of(&list);
+    texts.sort();
+    json!(texts)
+}
+
+/// A world without delays: each event is taken at its time, each deletion is seen at once.
+struct World {
+    evictions: Evictions,
+    alive: Vec<String>,
+    evicted: Vec<Value>,
+}
+
+impl World {
+    fn seconds(at: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_secs(at)
+    }
+
+    fn pod(&mut self, value: &Value, at: i64) {
+        let mut pod: Pod = of(value);
+        pod.metadata.uid.clone_from(&pod.metadata.name);
+        if !self.alive.contains(&pod.metadata.name) {
+            self.alive.push(pod.metadata.name.clone());
+        }
+        self.evictions.apply_pod(&pod, Self::seconds(at));
+    }
+
+    /// Lets time pass up to a moment, stopping wherever something is due.
+    fn pass(&mut self, to: i64) {
+        let mut at = None;
+        loop {
+            let now = at.unwrap_or(i64::MIN);
+            let next = self.next();
+            let Some(next) = next.filter(|next| *next <= to && *next > now) else {
+                return;
+            };
+            self.act(next);
+            at = Some(next);
+        }
+    }
+
+    fn next(&mut self) -> Option<i64> {
+        let plan = self.evictions.plan(Timestamp::MIN);
+        plan.next.map(Timestamp::as_second)
+    }
+
+    fn act(&mut self, at: i64) {
+        for pod in self.evictions.plan(Self::seconds(at)).evict {
+            self.alive.retain(|name| *name != pod.name);
+            self.evicted.push(json!({"pod": pod.name, "atSeconds": at}));
+            self.evictions.remove_pod(&pod.uid);
+        }
+    }
+}
+
+fn taint_eviction(given: &Value, expect: &Value) -> Result<(), Failed> {
+    let mut world = World {
+        evictions: Evictions::new(),
+        alive: Vec::new(),
+        evicted: Vec::new(),
+    };
+    for pod in list(&given["pods"]) {
+        world.pod(pod, 0);
+    }
+    for event in list(&given["timeline"]) {
+        let at = event["atSeconds"].as_i64().unwrap();
+        world.pass(at - 1);
+        if let Some(node) = event.get("node") {
+            let now = World::seconds(at);
+            world.evictions.apply_node(&of(node), now);
+        }
+        if let Some(pod) = event.get("pod") {
+            world.pod(pod, at);
+        }
+        world.act(at);
+    }
+    world.pass(given["horizonSeconds"].as_i64().unwrap());
+    let by_time = |list: &Value| {
+        let mut list = list.as_array().cloned().unwrap_or_default();
+        list.sort_by_key(|e| (e["atSeconds"].as_i64(), e["pod"].to_string()));
+        json!(list)
+    };
+    let found = by_time(&json!(world.evicted));
+    expect_eq("evictions", &found, &by_time(&expect["evictions"]))?;
+    let kept = sorted(json!(world.alive));
+    expect_eq("kept", &kept, &sorted(expect["kept"].clone()))?;
+    let Some(wanted) = expect.get("conditionOnDelete") else {
+        return Ok(());
+    };
+    let condition = &condition_patch(World::seconds(0))["status"]["conditions"][0];
+    let keys = ["type", "status", "reason"];
+    let found: serde_json::Map<String, Value> = keys
+        .iter()
+        .map(|key| ((*key).to_owned(), condition[key].clone()))
+        .collect();
+    expect_eq("conditionOnDelete", &json!(found), wanted)
 }

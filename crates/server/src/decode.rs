@@ -12,6 +12,7 @@ use crate::call::Call;
 use crate::negotiate::{BODY_TYPES, body_type};
 use crate::options::FieldValidation;
 use crate::reply::Failure;
+use crate::yaml;
 
 /// An object from a body.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,8 +69,12 @@ pub(crate) fn typed(
         }
         Form::Json => from_json(call, resource, type_id, &call.body)?,
         Form::Yaml => {
-            let value = yaml(&call.body).map_err(|why| Status::unrecognized(resource, &why))?;
-            from_json(call, resource, type_id, value.to_string().as_bytes())?
+            let read =
+                yaml::parse(&call.body).map_err(|why| Status::unrecognized(resource, &why))?;
+            let text = read.value.to_string();
+            let (object, mut unknown) = from_json(call, resource, type_id, text.as_bytes())?;
+            unknown.splice(0..0, duplicates(read.duplicates, validation));
+            (object, unknown)
         }
     };
     check_kind(resource, &object)?;
@@ -79,6 +84,14 @@ pub(crate) fn typed(
         Status::cannot_be_handled(resource, resource.kind, resource.version, &all)
     })?;
     Ok(Decoded { object, warnings })
+}
+
+/// Keys that are there twice: one finding each, or all in one as a refusal names them.
+fn duplicates(found: Vec<String>, validation: FieldValidation) -> Vec<String> {
+    if validation != FieldValidation::Strict || found.is_empty() {
+        return found;
+    }
+    vec![format!("yaml: unmarshal errors:\n  {}", found.join("\n  "))]
 }
 
 fn from_json(
@@ -174,16 +187,6 @@ pub(crate) fn with_warnings(mut failure: Failure, warnings: &[String]) -> Failur
     failure
 }
 
-/// Parses YAML 1.1, as upstream does: `y` and `no` are booleans.
-pub(crate) fn yaml(text: &[u8]) -> Result<Value, String> {
-    let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
-    serde_saphyr::from_str(text).map_err(|error| {
-        let text = error.to_string();
-        let line = text.lines().next().unwrap_or_default();
-        format!("error converting YAML to JSON: yaml: {line}")
-    })
-}
-
 /// The `DeleteOptions` in a body, if there is one.
 pub(crate) fn options(call: &Call) -> Result<Option<Value>, Failure> {
     if call.body.is_empty() {
@@ -194,7 +197,7 @@ pub(crate) fn options(call: &Call) -> Result<Option<Value>, Failure> {
             .map_err(|error| Status::bad_request(error.to_string()))?,
         Form::Json => serde_json::from_slice(&call.body)
             .map_err(|error| Status::bad_request(format!("error decoding options: {error}")))?,
-        Form::Yaml => yaml(&call.body).map_err(Status::bad_request)?,
+        Form::Yaml => yaml::parse(&call.body).map_err(Status::bad_request)?.value,
     };
     let kind = value["kind"].as_str().unwrap_or("DeleteOptions");
     if !matches!(kind, "DeleteOptions" | "") {

@@ -31,7 +31,6 @@ mod negotiate;
 mod node_authz;
 mod object;
 mod options;
-pub mod pending;
 pub mod pki;
 mod query;
 mod registry;
@@ -42,6 +41,7 @@ mod service_account;
 mod subresource;
 mod user;
 mod view;
+mod yaml;
 
 pub use api::{Api, BootstrapError, Builder, Limits, Options, Service};
 pub use body::Body;

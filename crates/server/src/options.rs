@@ -92,7 +92,10 @@ fn check_manager(manager: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::invalid(
             &"fieldManager",
             manager,
-            format!("should only contain printable characters, found {bad:?} at {at}"),
+            format!(
+                "invalid character U+{:04X} (at position {at})",
+                u32::from(bad)
+            ),
         ));
     }
 }

@@ -66,6 +66,11 @@ impl Viewer {
         self.accepted.view
     }
 
+    /// The resource whose objects are shown.
+    pub(crate) fn resource(&self) -> &'static Resource {
+        self.resource
+    }
+
     /// Kind and version of the objects, as the client asked for them.
     pub(crate) fn kind(&self) -> (&'static str, String) {
         (self.resource.kind, self.resource.api_version())

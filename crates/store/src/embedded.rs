@@ -30,7 +30,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch as latest};
 
 use crate::published::Published;
-use crate::{Attrs, Committed, Error, Item, Op, Snapshot, Store, Watch, Window};
+use crate::{Attrs, Committed, Error, Item, Op, Scope, Snapshot, Store, Watch, Window};
 use directory::Directory;
 use disk::{Disk, Medium};
 use writer::{Request, Writer};
@@ -162,8 +162,8 @@ impl Store for Embedded {
         .boxed()
     }
 
-    fn watch(&self, prefix: &str, after: u64) -> Result<Watch, Error> {
-        self.published.watch(prefix, after)
+    fn watch_scope(&self, scope: &Scope, after: u64) -> Result<Watch, Error> {
+        self.published.watch(scope, after)
     }
 
     fn compact(&self, revision: u64) {

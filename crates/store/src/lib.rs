@@ -29,7 +29,7 @@ pub use item::{Attrs, Event, EventKind, Item, Payload};
 pub use op::{Committed, Op, Precondition};
 pub use published::Window;
 pub use snapshot::Snapshot;
-pub use watch::{Watch, WatchError};
+pub use watch::{Scope, Watch, WatchError};
 
 use std::sync::Arc;
 
@@ -68,7 +68,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     ///
     /// [`Error::Compacted`] when the window no longer reaches back that far, [`Error::TooFar`] when
     /// the revision is still to come.
-    fn watch(&self, prefix: &str, after: u64) -> Result<Watch, Error>;
+    fn watch(&self, prefix: &str, after: u64) -> Result<Watch, Error> {
+        self.watch_scope(&Scope::prefix(prefix), after)
+    }
+
+    /// The same for a narrower scope: a watcher is not woken for what it does not want.
+    fn watch_scope(&self, scope: &Scope, after: u64) -> Result<Watch, Error>;
 
     /// Forgets the events up to a revision; reading the past and watching start after it.
     fn compact(&self, revision: u64);

@@ -10,7 +10,7 @@ use tokio::sync::watch as latest;
 use crate::published::{Published, lock};
 use crate::sequence::Draft;
 use crate::snapshot::Map;
-use crate::{Committed, Error, Item, Op, Snapshot, Store, Watch, Window};
+use crate::{Committed, Error, Item, Op, Scope, Snapshot, Store, Watch, Window};
 
 /// A store in memory. A clone is the same store.
 #[derive(Debug, Clone)]
@@ -92,8 +92,8 @@ impl Store for Memory {
         async move { inner.commit(op) }.boxed()
     }
 
-    fn watch(&self, prefix: &str, after: u64) -> Result<Watch, Error> {
-        self.inner.published.watch(prefix, after)
+    fn watch_scope(&self, scope: &Scope, after: u64) -> Result<Watch, Error> {
+        self.inner.published.watch(scope, after)
     }
 
     fn compact(&self, revision: u64) {

@@ -7,7 +7,7 @@ use tokio::sync::watch as latest;
 
 use crate::snapshot::Map;
 use crate::watch::Hub;
-use crate::{Error, Event, EventKind, Snapshot, Watch};
+use crate::{Error, Event, EventKind, Scope, Snapshot, Watch};
 
 /// How much of the past is kept for lists at a revision and for watches that resume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,12 +118,12 @@ impl Published {
         })
     }
 
-    pub(crate) fn watch(&self, prefix: &str, after: u64) -> Result<Watch, Error> {
+    pub(crate) fn watch(&self, scope: &Scope, after: u64) -> Result<Watch, Error> {
         let (events, mut watch) = {
             let mut hub = lock(&self.hub);
             let state = self.read();
             state.check_reachable(after)?;
-            let watch = hub.register(&self.hub, prefix.into(), self.window.watch_buffer);
+            let watch = hub.register(&self.hub, scope, self.window.watch_buffer);
             (state.events.clone(), watch)
         };
         // Outside of the locks: a backlog can be long.
@@ -134,7 +134,7 @@ impl Published {
         let backlog = events
             .iter()
             .skip(first)
-            .filter(|event| event.key.starts_with(prefix));
+            .filter(|event| scope.contains(event));
         watch.fill(backlog.cloned().collect(), after);
         Ok(watch)
     }

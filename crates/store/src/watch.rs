@@ -24,11 +24,63 @@ pub enum WatchError {
     Closed,
 }
 
+/// What a watch is about: keys with a prefix, and of those maybe only objects with one field value.
+///
+/// The field is what makes a thousand agents cheap that each watch the pods of their own node: an
+/// event is handed only to the watches it concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// What the keys start with.
+    pub prefix: Arc<str>,
+    /// A selectable field and its value. An event counts if the object had the value before it or
+    /// has it after it, so that the watcher sees objects leave.
+    pub field: Option<(Box<str>, Box<str>)>,
+}
+
+impl Scope {
+    /// All keys with a prefix.
+    pub fn prefix(prefix: &str) -> Self {
+        Self {
+            prefix: prefix.into(),
+            field: None,
+        }
+    }
+
+    /// Of those, the objects whose field has a value.
+    #[must_use]
+    pub fn with_field(self, name: &str, value: &str) -> Self {
+        Self {
+            field: Some((name.into(), value.into())),
+            ..self
+        }
+    }
+
+    /// Whether an event is part of it.
+    pub fn contains(&self, event: &Event) -> bool {
+        let has_value = |(name, value): &(Box<str>, Box<str>)| {
+            values(event, name).any(|found| found == &**value)
+        };
+        event.key.starts_with(&*self.prefix) && self.field.as_ref().is_none_or(has_value)
+    }
+}
+
+/// The values of a field after and before an event, if they differ both of them.
+fn values<'a>(event: &'a Event, name: &str) -> impl Iterator<Item = &'a str> {
+    let before = event
+        .previous
+        .as_ref()
+        .and_then(|item| item.attrs.field(name));
+    let after = event.item.attrs.field(name);
+    after
+        .into_iter()
+        .chain(before.filter(|before| after != Some(before)))
+}
+
 /// A watch: all events after a revision, in order, each once.
 #[derive(Debug)]
 pub struct Watch {
     hub: Arc<Mutex<Hub>>,
-    prefix: Arc<str>,
+    scope: Scope,
     id: u64,
     backlog: VecDeque<Arc<Event>>,
     live: mpsc::Receiver<Arc<Event>>,
@@ -103,13 +155,14 @@ impl Stream for Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        lock(&self.hub).remove(&self.prefix, self.id);
+        lock(&self.hub).remove(&self.scope, self.id);
     }
 }
 
 /// The sending half of one watch.
 #[derive(Debug)]
 struct Watcher {
+    scope: Scope,
     events: mpsc::Sender<Arc<Event>>,
     lagged: Arc<AtomicBool>,
 }
@@ -128,10 +181,62 @@ impl Watcher {
     }
 }
 
-/// The watchers, by what they watch: an event wakes only those whose prefix its key has.
+/// The watchers of one scope, by their number.
+type Watchers = BTreeMap<u64, Watcher>;
+
+/// The watchers of one prefix.
+#[derive(Debug, Default)]
+struct Group {
+    all: Watchers,
+    /// By the field they watch and its value.
+    by_field: BTreeMap<Box<str>, BTreeMap<Box<str>, Watchers>>,
+}
+
+impl Group {
+    fn is_empty(&self) -> bool {
+        self.all.is_empty() && self.by_field.is_empty()
+    }
+
+    fn watchers(&mut self, scope: &Scope) -> &mut Watchers {
+        match &scope.field {
+            None => &mut self.all,
+            Some((name, value)) => {
+                let values = self.by_field.entry(name.clone()).or_default();
+                values.entry(value.clone()).or_default()
+            }
+        }
+    }
+
+    fn remove(&mut self, scope: &Scope, id: u64) {
+        self.watchers(scope).remove(&id);
+        if let Some((name, value)) = &scope.field
+            && let Some(values) = self.by_field.get_mut(name)
+        {
+            values.retain(|known, watchers| known != value || !watchers.is_empty());
+            if values.is_empty() {
+                self.by_field.remove(name);
+            }
+        }
+    }
+
+    /// Hands one event to those it concerns; those that are to be cut off.
+    fn deliver(&self, event: &Arc<Event>, cut_off: &mut Vec<(Scope, u64)>) {
+        let fields = self.by_field.iter().flat_map(|(name, by_value)| {
+            values(event, name).filter_map(|value| by_value.get(value))
+        });
+        for watchers in std::iter::once(&self.all).chain(fields) {
+            let slow = watchers
+                .iter()
+                .filter(|(_, watcher)| !watcher.deliver(event));
+            cut_off.extend(slow.map(|(&id, watcher)| (watcher.scope.clone(), id)));
+        }
+    }
+}
+
+/// The watchers, by what they watch: an event wakes only those it concerns.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    by_prefix: BTreeMap<Arc<str>, BTreeMap<u64, Watcher>>,
+    by_prefix: BTreeMap<Arc<str>, Group>,
     /// How many prefixes have which length: few lengths, so few look-ups per event.
     lengths: BTreeMap<usize, usize>,
     next_id: u64,
@@ -154,7 +259,7 @@ impl Hub {
     pub(crate) fn register(
         &mut self,
         shared: &Arc<Mutex<Self>>,
-        prefix: Arc<str>,
+        scope: &Scope,
         buffer: usize,
     ) -> Watch {
         let (events, live) = mpsc::channel(buffer.max(1));
@@ -162,18 +267,16 @@ impl Hub {
         let id = self.next_id;
         self.next_id += 1;
         if !self.closed {
-            self.insert(
-                &prefix,
-                id,
-                Watcher {
-                    events,
-                    lagged: Arc::clone(&lagged),
-                },
-            );
+            let watcher = Watcher {
+                scope: scope.clone(),
+                events,
+                lagged: Arc::clone(&lagged),
+            };
+            self.insert(id, watcher);
         }
         Watch {
             hub: Arc::clone(shared),
-            prefix,
+            scope: scope.clone(),
             id,
             backlog: VecDeque::new(),
             live,
@@ -183,23 +286,20 @@ impl Hub {
         }
     }
 
-    /// Hands one event to those who watch its key.
+    /// Hands one event to those who watch it.
     pub(crate) fn deliver(&mut self, event: &Arc<Event>) {
         let mut cut_off = Vec::new();
         for &length in self.lengths.keys() {
-            let Some(prefix) = event.key.get(..length) else {
-                continue;
-            };
-            let Some(watchers) = self.by_prefix.get(prefix) else {
-                continue;
-            };
-            let slow = watchers
-                .iter()
-                .filter(|(_, watcher)| !watcher.deliver(event));
-            cut_off.extend(slow.map(|(&id, _)| (length, id)));
+            let group = event
+                .key
+                .get(..length)
+                .and_then(|it| self.by_prefix.get(it));
+            if let Some(group) = group {
+                group.deliver(event, &mut cut_off);
+            }
         }
-        for (length, id) in cut_off {
-            self.remove(&event.key[..length], id);
+        for (scope, id) in cut_off {
+            self.remove(&scope, id);
         }
     }
 
@@ -215,26 +315,29 @@ impl Hub {
         self.lengths.clear();
     }
 
-    fn insert(&mut self, prefix: &Arc<str>, id: u64, watcher: Watcher) {
-        let watchers = self.by_prefix.entry(Arc::clone(prefix)).or_default();
-        if watchers.is_empty() {
+    fn insert(&mut self, id: u64, watcher: Watcher) {
+        let prefix = &watcher.scope.prefix;
+        if !self.by_prefix.contains_key(prefix) {
             *self.lengths.entry(prefix.len()).or_default() += 1;
         }
-        watchers.insert(id, watcher);
+        let group = self.by_prefix.entry(Arc::clone(prefix)).or_default();
+        group.watchers(&watcher.scope.clone()).insert(id, watcher);
     }
 
-    fn remove(&mut self, prefix: &str, id: u64) {
-        let Some(watchers) = self.by_prefix.get_mut(prefix) else {
+    fn remove(&mut self, scope: &Scope, id: u64) {
+        let Some(group) = self.by_prefix.get_mut(&scope.prefix) else {
             return;
         };
-        if watchers.remove(&id).is_none() || !watchers.is_empty() {
+        group.remove(scope, id);
+        if !group.is_empty() {
             return;
         }
-        self.by_prefix.remove(prefix);
-        if let Some(count) = self.lengths.get_mut(&prefix.len()) {
+        self.by_prefix.remove(&scope.prefix);
+        let length = scope.prefix.len();
+        if let Some(count) = self.lengths.get_mut(&length) {
             *count -= 1;
             if *count == 0 {
-                self.lengths.remove(&prefix.len());
+                self.lengths.remove(&length);
             }
         }
     }

@@ -8,8 +8,8 @@ use futures::StreamExt;
 use pernode_store::embedded::{self, Options};
 use pernode_store::memory::Memory;
 use pernode_store::{
-    Attrs, Committed, Error, Event, EventKind, Op, Payload, Precondition, Store, Watch, WatchError,
-    Window,
+    Attrs, Committed, Error, Event, EventKind, Op, Payload, Precondition, Scope, Store, Watch,
+    WatchError, Window,
 };
 
 /// An engine under test, and what has to live as long as it.
@@ -66,6 +66,7 @@ for_each_engine!(
     lists_the_past,
     watches_backlog_then_live_without_gap_or_duplicate,
     watches_only_its_prefix,
+    watches_only_one_field_value,
     many_watches_race_with_writes,
     cuts_off_a_slow_watcher_and_nobody_else,
     the_window_is_bounded_by_count,
@@ -425,6 +426,51 @@ async fn watches_only_its_prefix(engine: fn(Window) -> Bed) {
         );
         assert!(seen.is_sorted_by_key(|event| event.revision), "{prefix}");
     }
+}
+
+fn put_on(key: &str, node: &str) -> Op {
+    let attrs = Attrs {
+        labels: Vec::new(),
+        fields: vec![("node".into(), node.into())],
+    };
+    Op::Put {
+        key: key.into(),
+        payload: payload(node),
+        attrs,
+        precondition: Precondition::Any,
+    }
+}
+
+async fn watches_only_one_field_value(engine: fn(Window) -> Bed) {
+    let store = engine(Window::default()).store;
+    let start = store.revision();
+    let scope = |value: &str| Scope::prefix("/pods/").with_field("node", value);
+    let mut early = store.watch_scope(&scope("a"), start).unwrap();
+    let other = store.watch_scope(&scope("b"), start).unwrap();
+    drop(other);
+    write(&store, put_on("/pods/1", "a")).await;
+    write(&store, put_on("/pods/2", "b")).await;
+    write(&store, put_on("/nodes/1", "a")).await;
+    write(&store, put_on("/pods/1", "b")).await;
+    write(&store, put_on("/pods/1", "b")).await;
+    write(&store, put_on("/pods/2", "a")).await;
+    write(&store, delete("/pods/2", Precondition::Any)).await;
+    write_any(&store, "/pods/3", "without").await;
+    let mut late = store.watch_scope(&scope("a"), start).unwrap();
+    let revisions = |watch: &mut Watch| -> Vec<u64> {
+        std::iter::from_fn(|| watch.try_next())
+            .map(|event| event.revision)
+            .collect()
+    };
+    // It comes, it leaves, another comes and is deleted.
+    assert_eq!(revisions(&mut early), [2, 5, 7, 8]);
+    assert_eq!(revisions(&mut late), [2, 5, 7, 8]);
+    assert_eq!(
+        revisions(&mut store.watch_scope(&scope("b"), start).unwrap()),
+        [3, 5, 6, 7]
+    );
+    write(&store, put_on("/pods/4", "a")).await;
+    assert_eq!(revisions(&mut late), [10]);
 }
 
 async fn many_watches_race_with_writes(engine: fn(Window) -> Bed) {

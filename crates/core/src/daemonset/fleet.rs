@@ -14,7 +14,7 @@ use super::view::{DaemonSet, DaemonSetStatus, HASH_LABEL, Revision};
 use crate::node::Node;
 use crate::pod::Pod;
 use crate::selector::Selector;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -175,7 +175,9 @@ impl Fleet {
             && old.spec.min_ready_seconds == self.set.spec.min_ready_seconds
             && old.spec.update_strategy == self.set.spec.update_strategy
             && old.template_generation() == self.set.template_generation();
-        if !same_rules || self.history.current_hash() != self.rules.hash {
+        if same_rules {
+            self.follow_history();
+        } else {
             self.reset_rules();
         }
         if old.metadata.is_deleting() != self.set.metadata.is_deleting() {
@@ -414,7 +416,12 @@ impl Fleet {
     }
 
     fn follow_history(&mut self) {
-        if self.history.current_hash() != self.rules.hash {
+        let same = self.history.current_hash() == self.rules.hash
+            && self
+                .history
+                .old_hashes()
+                .eq(self.rules.old_hashes.iter().map(String::as_str));
+        if !same {
             self.reset_rules();
         }
     }
@@ -422,7 +429,11 @@ impl Fleet {
     /// The spec or the current revision changed: every node is judged again.
     fn reset_rules(&mut self) {
         let hash = self.history.current_hash();
-        self.rules = Rules::of(&self.set, hash);
+        let old_hashes: BTreeSet<_> = self.history.old_hashes().map(String::from).collect();
+        self.rules = Rules {
+            old_hashes,
+            ..Rules::of(&self.set, hash)
+        };
         self.base = PodBase::of(&self.set, hash);
         for slot in self.slots.values_mut() {
             if let Some(node) = &slot.node {

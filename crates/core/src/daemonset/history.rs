@@ -214,6 +214,11 @@ impl History {
         hashes.filter(move |hash| *hash != kept)
     }
 
+    /// Hashes of the revisions that describe another template.
+    pub fn old_hashes(&self) -> impl Iterator<Item = &str> {
+        self.old_ones().filter_map(|entry| entry.revision.hash())
+    }
+
     /// The current revision after this round.
     pub fn current(&self, set: &DaemonSet) -> Current {
         let hash = self.current_hash().to_string();

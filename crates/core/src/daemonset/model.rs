@@ -136,13 +136,10 @@ pub fn judge(set: &DaemonSet, node: &Node) -> (bool, bool) {
             .into_iter()
             .any(|taint| !tolerations.iter().any(|t| t.tolerates(taint)))
     };
-    if !spec.node_name.is_empty() && spec.node_name != node.metadata.name {
-        (false, false)
-    } else if !required_node_affinity_matches(spec, node) || repelled_by(Effect::NoExecute) {
-        (false, false)
-    } else {
-        (!repelled_by(Effect::NoSchedule), true)
-    }
+    let is_named = spec.node_name.is_empty() || spec.node_name == node.metadata.name;
+    let may_stay =
+        is_named && required_node_affinity_matches(spec, node) && !repelled_by(Effect::NoExecute);
+    (may_stay && !repelled_by(Effect::NoSchedule), may_stay)
 }
 
 /// The daemon pods of a node: bound before unbound, then by age, then by name.
@@ -191,9 +188,9 @@ fn manage(view: &View, plan: &mut Plan) {
             (true, _) if pods.is_empty() => create(plan, &name, CreateReason::Missing),
             (should_run, true) => keep_one(view, plan, &name, should_run, &staying),
             (_, false) => {
-                staying
-                    .iter()
-                    .for_each(|pod| delete(plan, &name, pod, DeleteReason::NotWanted));
+                for pod in staying {
+                    delete(plan, &name, pod, DeleteReason::NotWanted);
+                }
             }
         }
     }
@@ -292,8 +289,13 @@ fn is_updated(view: &View, pod: &Pod) -> bool {
     let label = |key: &str| pod.metadata.labels.get(key).cloned();
     let hash = current_hash(view);
     let generation = view.set.template_generation().map(|n| n.to_string());
+    // The generation of a pod that names an old revision is that of another DaemonSet.
+    let (_, old) = current_and_old(view);
+    let is_old = old
+        .iter()
+        .any(|r| r.hash().is_some() && r.hash() == label(HASH_LABEL).as_deref());
     (!hash.is_empty() && label(HASH_LABEL) == Some(hash))
-        || (generation.is_some() && label(GENERATION_LABEL) == generation)
+        || (generation.is_some() && label(GENERATION_LABEL) == generation && !is_old)
 }
 
 fn available_at(view: &View, pod: &Pod) -> Option<Timestamp> {

@@ -5,6 +5,7 @@ use super::placement::{Placement, Verdict};
 use super::view::{DaemonSet, GENERATION_LABEL, HASH_LABEL, earlier};
 use crate::node::Node;
 use crate::pod::{Phase, Pod};
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,6 +22,9 @@ pub struct Rules {
     pub hash: String,
     /// Template generation in text form, from before revisions existed.
     pub generation: Option<String>,
+    /// Hashes of the old revisions: a pod that carries one is old whatever its generation says, which
+    /// may be that of an earlier DaemonSet of the same name.
+    pub old_hashes: BTreeSet<String>,
     /// How long a pod must be Ready before it is available.
     pub min_ready: SignedDuration,
     /// Whether a new pod may start beside the old one.
@@ -34,6 +38,7 @@ impl Rules {
             placement: Placement::of(&set.spec.template),
             hash: hash.to_string(),
             generation: set.template_generation().map(|n| n.to_string()),
+            old_hashes: BTreeSet::new(),
             min_ready: set.min_ready(),
             surge: set.spec.update_strategy.allows_surge(),
         }
@@ -41,10 +46,11 @@ impl Rules {
 
     /// Whether a pod was made from the current template, by hash or by template generation.
     pub fn is_updated(&self, pod: &Pod) -> bool {
-        let labels = &pod.metadata.labels;
-        let by_hash = !self.hash.is_empty() && labels.get(HASH_LABEL) == Some(&self.hash);
-        let by_generation =
-            self.generation.is_some() && labels.get(GENERATION_LABEL) == self.generation.as_ref();
+        let label = |key: &str| pod.metadata.labels.get(key);
+        let by_hash = !self.hash.is_empty() && label(HASH_LABEL) == Some(&self.hash);
+        let by_generation = self.generation.is_some()
+            && label(GENERATION_LABEL) == self.generation.as_ref()
+            && !label(HASH_LABEL).is_some_and(|hash| self.old_hashes.contains(hash));
         by_hash || by_generation
     }
 

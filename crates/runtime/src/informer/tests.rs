@@ -28,7 +28,11 @@ fn is_watch(asked: &Asked) -> bool {
 fn follow(
     mut lists: Vec<Reply>,
     watches: Vec<mpsc::UnboundedReceiver<String>>,
-) -> (Subscription<Partial>, Arc<Mutex<Vec<Asked>>>, CancellationToken) {
+) -> (
+    Subscription<Partial>,
+    Arc<Mutex<Vec<Asked>>>,
+    CancellationToken,
+) {
     let mut watches = watches.into_iter();
     lists.reverse();
     let (client, log) = client(move |asked| {
@@ -63,7 +67,14 @@ fn watched_from(log: &Mutex<Vec<Asked>>) -> Vec<String> {
     let log = log.lock().unwrap();
     let watches = log.iter().filter(|asked| is_watch(asked));
     watches
-        .map(|asked| asked.path.rsplit_once("resourceVersion=").unwrap().1.to_owned())
+        .map(|asked| {
+            asked
+                .path
+                .rsplit_once("resourceVersion=")
+                .unwrap()
+                .1
+                .to_owned()
+        })
         .collect()
 }
 
@@ -79,13 +90,15 @@ async fn pages_are_one_list_and_events_follow() {
     send.send(line("ADDED", &object("c", 6))).unwrap();
     assert_eq!(next(&mut events).await, "apply c");
     // Two lines in three chunks, the object before the type, a blank line between.
-    send.send(r#"{"object":{"metadata":{"name":"c","#.into()).unwrap();
+    send.send(r#"{"object":{"metadata":{"name":"c","#.into())
+        .unwrap();
     send.send(format!(
         "\"uid\":\"c\",\"resourceVersion\":\"7\"}}}},\"type\":\"MODIFIED\"}}\n\n{}",
         &line("DELETED", &object("a", 8))[..30]
     ))
     .unwrap();
-    send.send(line("DELETED", &object("a", 8))[30..].into()).unwrap();
+    send.send(line("DELETED", &object("a", 8))[30..].into())
+        .unwrap();
     assert_eq!(next(&mut events).await, "apply c");
     assert_eq!(next(&mut events).await, "delete a");
     assert_eq!(watched_from(&log), ["5"]);
@@ -97,11 +110,11 @@ async fn pages_are_one_list_and_events_follow() {
 async fn a_broken_watch_resumes_where_it_was() {
     let (send, first) = mpsc::unbounded_channel();
     let (again, second) = mpsc::unbounded_channel();
-    let (mut events, log, _shutdown) =
-        follow(vec![list(5, &[], "")], vec![first, second]);
+    let (mut events, log, _shutdown) = follow(vec![list(5, &[], "")], vec![first, second]);
     assert_eq!(next(&mut events).await, "reset ");
     send.send(line("ADDED", &object("a", 6))).unwrap();
-    send.send(line("BOOKMARK", r#"{"metadata":{"resourceVersion":"9"}}"#)).unwrap();
+    send.send(line("BOOKMARK", r#"{"metadata":{"resourceVersion":"9"}}"#))
+        .unwrap();
     assert_eq!(next(&mut events).await, "apply a");
     drop(send);
     again.send(line("ADDED", &object("b", 10))).unwrap();

@@ -19,7 +19,9 @@ impl Server {
         if *down {
             return Reply::Full(503, "down".into());
         }
-        let stored = lease.as_ref().map(|l| l["metadata"]["resourceVersion"].clone());
+        let stored = lease
+            .as_ref()
+            .map(|l| l["metadata"]["resourceVersion"].clone());
         match (&*asked.method, stored) {
             ("GET", None) => return Reply::Full(404, r#"{"reason":"NotFound"}"#.into()),
             ("GET", Some(_)) => {}
@@ -29,7 +31,11 @@ impl Server {
             _ => {
                 let mut body: Value = serde_json::from_str(&asked.body).unwrap();
                 let read = body["metadata"].get("resourceVersion").cloned();
-                if read != lease.as_ref().map(|l| l["metadata"]["resourceVersion"].clone()) {
+                if read
+                    != lease
+                        .as_ref()
+                        .map(|l| l["metadata"]["resourceVersion"].clone())
+                {
                     return Reply::Full(409, r#"{"reason":"Conflict"}"#.into());
                 }
                 *revision += 1;
@@ -95,7 +101,11 @@ async fn a_leader_that_cannot_renew_stops_before_another_starts() {
     let (mut b, _stop_b) = server.candidate("b");
     let waited = tokio::time::Instant::now();
     assert!(b.opened().await);
-    assert!(waited.elapsed() >= Duration::from_secs(14), "{:?}", waited.elapsed());
+    assert!(
+        waited.elapsed() >= Duration::from_secs(14),
+        "{:?}",
+        waited.elapsed()
+    );
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Patching objects: four kinds of patch, one way to store what they lead to.
 
-use crate::pending::managed;
 use pernode_api::decode::{DecodeError, Parsed, check_value, parse_json};
 use pernode_api::field_error::FieldError;
+use pernode_api::managed;
 use pernode_api::patch::{self as rules, PatchError};
 use pernode_api::status::Status;
 use serde_json::Value;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::pending::managed::{self, Writer};
 use bytes::Bytes;
 use pernode_api::field_selector;
+use pernode_api::managed::{self, Writer};
 use pernode_api::resource::Resource;
 use pernode_api::status::Status;
 use pernode_api::strategy::deletion::is_finished;
@@ -211,7 +211,7 @@ pub(crate) async fn finish(
         warnings,
     };
     let Settled { object, warnings } = settled;
-    if same(old, &object) {
+    if managed::is_same(old, &object) {
         return Ok(Some(outcome(item.bytes.clone(), warnings)));
     }
     if options.dry_run {
@@ -246,51 +246,6 @@ pub(crate) async fn finish(
         Err(Error::Conflict { .. }) => Ok(None),
         Err(error) => Err(commit_failed(&error).into()),
     }
-}
-
-/// Whether nothing changed. When fields were written last is no change, nor is a version.
-fn same(old: &Value, new: &Value) -> bool {
-    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
-        return old == new;
-    };
-    old.len() == new.len()
-        && old.iter().all(|(key, value)| match new.get(key) {
-            Some(other) if key == "metadata" => same_metadata(value, other),
-            other => other == Some(value),
-        })
-}
-
-fn same_metadata(old: &Value, new: &Value) -> bool {
-    let fields = |value: &Value| -> Option<usize> {
-        let map = value.as_object()?;
-        Some(map.len() - usize::from(map.contains_key("resourceVersion")))
-    };
-    fields(old) == fields(new)
-        && old
-            .as_object()
-            .into_iter()
-            .flatten()
-            .all(|(key, value)| match key.as_str() {
-                "resourceVersion" => true,
-                "managedFields" => same_managers(value, &new["managedFields"]),
-                _ => new.get(key) == Some(value),
-            })
-}
-
-fn same_managers(old: &Value, new: &Value) -> bool {
-    let (Some(old), Some(new)) = (old.as_array(), new.as_array()) else {
-        return old == new;
-    };
-    let same_entry = |(old, new): (&Value, &Value)| {
-        let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
-            return old == new;
-        };
-        old.len() == new.len()
-            && old
-                .iter()
-                .all(|(key, value)| key == "time" || new.get(key) == Some(value))
-    };
-    old.len() == new.len() && old.iter().zip(new).all(same_entry)
 }
 
 /// Commits a new object. `None` means that the name is taken.

@@ -13,7 +13,7 @@ use world::{Op, World};
 fn ops(longest: usize) -> impl Strategy<Value = Vec<Op>> {
     let place = (0..4_u8, 0..3_u8, any::<bool>());
     let op = prop_oneof![
-        4 => place.clone().prop_map(|(node, taint, zone)| Op::Node { node, taint, zone }),
+        4 => place.prop_map(|(node, taint, zone)| Op::Node { node, taint, zone }),
         1 => (0..4_u8).prop_map(Op::RemoveNode),
         1 => (0..4_u8).prop_map(Op::ReplaceNode),
         2 => (0..4_u8, 0..4_u8, 0..6_u8).prop_map(|(node, hash, kind)| Op::ForeignPod { node, hash, kind }),
@@ -148,7 +148,9 @@ proptest! {
     #[test]
     fn whatever_happened_the_fleet_settles(ops in ops(40)) {
         let mut world = World::new();
-        ops.iter().for_each(|op| world.apply(op));
+        for op in &ops {
+            world.apply(op);
+        }
         world.apply(&Op::Deliver);
         for _ in 0..120 {
             let plan = fleet_plan(&mut world);

@@ -108,9 +108,9 @@ fn surge(view: &View, max_surge: usize, desired: usize, plan: &mut Plan) {
     for (name, old) in leaving.iter().take(available.saturating_sub(desired)) {
         delete(plan, name, old, DeleteReason::NoLongerNeeded);
     }
-    creates
-        .iter()
-        .for_each(|name| create(plan, name, CreateReason::OldUnavailable));
+    for name in &creates {
+        create(plan, name, CreateReason::OldUnavailable);
+    }
     for name in candidates.iter().take(max_surge.saturating_sub(surging)) {
         create(plan, name, CreateReason::Surge);
     }

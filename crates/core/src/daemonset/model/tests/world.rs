@@ -148,14 +148,38 @@ impl World {
                 }
             }
             Op::RemoveNode(node) => self.remove_node(node),
+            Op::Template(kind) => self.change_set(|set| {
+                set["spec"]["template"] = template(kind);
+            }),
+            Op::Strategy(kind) => self.change_set(|set| set_strategy(set, kind)),
+            Op::ForeignRevision { data, kind } => self.foreign_revision(data, kind),
+            Op::RemoveRevision(at) => self.remove_revision(at),
+            Op::Clock(seconds) => self.pass_millis(i64::from(seconds) * 1000),
+            Op::Act { writes, late } => {
+                self.fleet.advance(self.view.now);
+                let plan = plan(&self.fleet, self.view.now, &Policy::default());
+                self.carry_out(&plan, usize::from(writes), late);
+            }
+            Op::Deliver => self.deliver(),
+            Op::Restart => self.restart(),
+            Op::ForeignPod { .. }
+            | Op::Phase { .. }
+            | Op::Ready { .. }
+            | Op::DeletePod(_)
+            | Op::RemovePod(_)
+            | Op::Bind(_)
+            | Op::Relabel { .. }
+            | Op::ShowAgain(_) => self.apply_to_pod(op),
+        }
+        self.forget_former();
+    }
+
+    fn apply_to_pod(&mut self, op: &Op) {
+        match *op {
             Op::ForeignPod { node, hash, kind } => self.foreign_pod(node, hash, kind),
             Op::Phase { pod, phase } => self.change_pod(pod, |pod, _| {
-                let phases = [
-                    Phase::Pending,
-                    Phase::Running,
-                    Phase::Failed,
-                    Phase::Succeeded,
-                ];
+                use Phase::{Failed, Pending, Running, Succeeded};
+                let phases = [Pending, Running, Failed, Succeeded];
                 pod.status.phase = phases[usize::from(phase)];
             }),
             Op::Ready { pod, ready } => self.change_pod(pod, |pod, now| set_ready(pod, ready, now)),
@@ -172,46 +196,33 @@ impl World {
                 let label = if matches { "agent" } else { "other" };
                 pod.metadata.labels.insert("app".into(), label.into());
             }),
-            Op::ShowAgain(pod) => {
-                if let Some(pod) = self.pick_pod(pod) {
-                    self.show_pod(pod);
-                }
-            }
-            Op::Template(kind) => self.change_set(|set| {
-                set["spec"]["template"] = template(kind);
-            }),
-            Op::Strategy(kind) => self.change_set(|set| set_strategy(set, kind)),
-            Op::ForeignRevision { data, kind } => self.foreign_revision(data, kind),
-            Op::RemoveRevision(at) => {
-                let all: Vec<_> = self.view.revisions.values().cloned().collect();
-                if let Some(revision) = all.get(usize::from(at) % all.len().max(1)) {
-                    self.show(Late::RevisionGone(Revision::clone(revision)));
-                }
-            }
-            Op::Clock(seconds) => self.pass_millis(i64::from(seconds) * 1000),
-            Op::Act { writes, late } => {
-                self.fleet.advance(self.view.now);
-                let plan = plan(&self.fleet, self.view.now, &Policy::default());
-                self.carry_out(&plan, usize::from(writes), late);
-            }
-            Op::Deliver => {
-                for late in core::mem::take(&mut self.late) {
-                    self.show(late);
-                }
-            }
-            Op::Restart => {
-                for late in core::mem::take(&mut self.late) {
-                    self.show(late);
-                }
-                self.fleet = self.rebuilt();
-                self.view.former.clear();
-                let uids = self.view.nodes.iter();
-                self.node_uids = uids
-                    .map(|(name, node)| (name.clone(), node.metadata.uid.clone()))
-                    .collect();
-            }
+            Op::ShowAgain(pod) => self.change_pod(pod, |_, _| ()),
+            _ => {}
         }
-        self.forget_former();
+    }
+
+    fn deliver(&mut self) {
+        for late in core::mem::take(&mut self.late) {
+            self.show(late);
+        }
+    }
+
+    /// A new process lists everything and knows nothing of before.
+    fn restart(&mut self) {
+        self.deliver();
+        self.fleet = self.rebuilt();
+        self.view.former.clear();
+        let uids = self.view.nodes.iter();
+        self.node_uids = uids
+            .map(|(name, node)| (name.clone(), node.metadata.uid.clone()))
+            .collect();
+    }
+
+    fn remove_revision(&mut self, at: u8) {
+        let all: Vec<_> = self.view.revisions.values().cloned().collect();
+        if let Some(revision) = all.get(usize::from(at) % all.len().max(1)) {
+            self.show(Late::RevisionGone(Revision::clone(revision)));
+        }
     }
 
     pub(super) fn pass_millis(&mut self, millis: i64) {
@@ -484,7 +495,7 @@ impl World {
         }
         for target in &plan.releases {
             change(&self.view, target, &|pod| {
-                pod.metadata.owner_references.clear()
+                pod.metadata.owner_references.clear();
             });
         }
         for relabel in &plan.history.relabels {
