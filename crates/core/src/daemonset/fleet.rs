@@ -14,7 +14,7 @@ use super::view::{DaemonSet, DaemonSetStatus, HASH_LABEL, Revision};
 use crate::node::Node;
 use crate::pod::Pod;
 use crate::selector::Selector;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -417,10 +417,7 @@ impl Fleet {
 
     fn follow_history(&mut self) {
         let same = self.history.current_hash() == self.rules.hash
-            && self
-                .history
-                .old_hashes()
-                .eq(self.rules.old_hashes.iter().map(String::as_str));
+            && self.history.old_hashes() == self.rules.old_hashes;
         if !same {
             self.reset_rules();
         }
@@ -429,9 +426,8 @@ impl Fleet {
     /// The spec or the current revision changed: every node is judged again.
     fn reset_rules(&mut self) {
         let hash = self.history.current_hash();
-        let old_hashes: BTreeSet<_> = self.history.old_hashes().map(String::from).collect();
         self.rules = Rules {
-            old_hashes,
+            old_hashes: self.history.old_hashes(),
             ..Rules::of(&self.set, hash)
         };
         self.base = PodBase::of(&self.set, hash);

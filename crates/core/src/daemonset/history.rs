@@ -3,7 +3,7 @@
 use super::revision;
 use super::view::{DaemonSet, Revision};
 use crate::selector::Selector;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -215,8 +215,9 @@ impl History {
     }
 
     /// Hashes of the revisions that describe another template.
-    pub fn old_hashes(&self) -> impl Iterator<Item = &str> {
-        self.old_ones().filter_map(|entry| entry.revision.hash())
+    pub fn old_hashes(&self) -> BTreeSet<String> {
+        let hashes = self.old_ones().filter_map(|entry| entry.revision.hash());
+        hashes.map(String::from).collect()
     }
 
     /// The current revision after this round.

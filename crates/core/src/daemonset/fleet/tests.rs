@@ -95,3 +95,33 @@ fn status_updates_do_not_judge_nodes_again() {
         wanted
     );
 }
+
+/// A DaemonSet deleted with its pods left behind and made anew starts counting generations afresh.
+#[test]
+fn the_generation_of_an_earlier_life_makes_no_pod_current() {
+    let mut set = DaemonSet::clone(fleet().daemon_set());
+    let generation = crate::daemonset::view::GENERATION_ANNOTATION;
+    set.metadata
+        .annotations
+        .insert(generation.into(), "1".into());
+    let old: Revision =
+        serde_json::from_value(crate::daemonset::revision::body(&set, "h1", 1)).unwrap();
+    set.spec.template = crate::daemonset::view::Template::from_json(json!({
+        "metadata": {"labels": {"app": "agent"}}, "spec": {"hostNetwork": true},
+    }))
+    .unwrap();
+    let mut fleet = Fleet::new(Arc::new(set), Timestamp::UNIX_EPOCH);
+    fleet.apply_node(&node("a", "n1"));
+    let mut left = Pod::clone(&pod("p", "1", "a"));
+    for (key, value) in [
+        (HASH_LABEL, "h1"),
+        (crate::daemonset::view::GENERATION_LABEL, "1"),
+    ] {
+        left.metadata.labels.insert(key.into(), value.into());
+    }
+    fleet.apply_pod(&Arc::new(left));
+    // Without the revision the generation is all there is to go by.
+    assert_eq!(fleet.tally().updated, 1);
+    fleet.apply_revision(&Arc::new(old));
+    assert_eq!(fleet.tally().updated, 0);
+}

@@ -4,7 +4,7 @@ use super::super::{View, places, pods_of};
 use crate::daemonset::budget::Budget;
 use crate::daemonset::expectations::Awaited;
 use crate::daemonset::history::Target;
-use crate::daemonset::view::HASH_LABEL;
+use crate::daemonset::view::{GENERATION_ANNOTATION, GENERATION_LABEL, HASH_LABEL};
 use crate::daemonset::{DaemonSet, Fleet, Plan, Policy, Revision, plan, revision};
 use crate::meta::Meta;
 use crate::node::Node;
@@ -61,7 +61,8 @@ pub(super) struct World {
 
 fn daemon_set() -> DaemonSet {
     serde_json::from_value(json!({
-        "metadata": {"name": "agent", "namespace": "default", "uid": "ds", "generation": 1},
+        "metadata": {"name": "agent", "namespace": "default", "uid": "ds", "generation": 1,
+            "annotations": {GENERATION_ANNOTATION: "7"}},
         "spec": {
             "selector": {"matchLabels": {"app": "agent"}},
             "template": template(0),
@@ -150,6 +151,9 @@ impl World {
             Op::RemoveNode(node) => self.remove_node(node),
             Op::Template(kind) => self.change_set(|set| {
                 set["spec"]["template"] = template(kind);
+                // The generation of an earlier DaemonSet of the same name may come back.
+                let generation = if kind == 0 { "7" } else { "8" };
+                set["metadata"]["annotations"][GENERATION_ANNOTATION] = json!(generation);
             }),
             Op::Strategy(kind) => self.change_set(|set| set_strategy(set, kind)),
             Op::ForeignRevision { data, kind } => self.foreign_revision(data, kind),
@@ -348,7 +352,7 @@ impl World {
             "metadata": {
                 "name": format!("f{}", self.serial), "namespace": "default",
                 "uid": format!("pod-{}", self.serial),
-                "labels": {"app": "agent", HASH_LABEL: hash},
+                "labels": {"app": "agent", HASH_LABEL: hash, GENERATION_LABEL: "8"},
                 "creationTimestamp": self.view.now, "ownerReferences": owner(),
             },
             "spec": {"nodeName": format!("n{node}")},
