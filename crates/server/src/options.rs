@@ -31,6 +31,8 @@ pub(crate) struct WriteOptions {
     pub(crate) manager: String,
     /// Whether the request named the manager itself.
     pub(crate) manager_given: bool,
+    /// Whether the object comes credited to its manager already: an applied configuration does.
+    pub(crate) credited: bool,
     /// What to do about unknown fields.
     pub(crate) validation: FieldValidation,
     /// Whether an apply takes fields from others.
@@ -58,6 +60,7 @@ impl WriteOptions {
             dry_run,
             manager: given.map_or_else(|| agent(headers), str::to_owned),
             manager_given: given.is_some(),
+            credited: false,
             validation,
             force,
         })
@@ -69,6 +72,7 @@ impl WriteOptions {
             dry_run: false,
             manager: "pernode".to_owned(),
             manager_given: true,
+            credited: false,
             validation: FieldValidation::Ignore,
             force: None,
         }

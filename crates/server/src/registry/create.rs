@@ -126,7 +126,9 @@ async fn admit(
         return Err(Status::invalid(place.resource, &place.name, &errors).into());
     }
     warnings.extend(strategy::warnings(stored, object));
-    write::credit(actor, place, Part::Main, (None, object), options);
+    if !options.credited {
+        write::credit(actor, place, Part::Main, (None, object), options);
+    }
     Ok(warnings)
 }
 

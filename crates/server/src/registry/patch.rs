@@ -38,12 +38,17 @@ pub(crate) async fn patch_with(call: &Call, part: Part) -> Result<Response, Fail
         found = own.collect();
         found.splice(0..0, rules::json_patch_findings(&patch.value));
     }
+    let mut value = patch.value;
+    if kind == Kind::Apply && value.is_object() && value.meta("name").is_empty() {
+        // The path says which object is meant.
+        value.set_meta("name", call.name());
+    }
     let patching = Patching {
         call,
         place: Place::new(call.resource, call.namespace(), call.name()),
         part,
         kind,
-        patch: patch.value,
+        patch: value,
         found,
         options,
     };
@@ -307,7 +312,11 @@ impl Patching<'_> {
         }
         let object = self.applied(None)?;
         let at = (self.place.resource, self.place.namespace.as_deref());
-        insert(&self.call.actor, at, object, &self.options).await
+        let options = WriteOptions {
+            credited: true,
+            ..self.options.clone()
+        };
+        insert(&self.call.actor, at, object, &options).await
     }
 }
 
