@@ -1,6 +1,7 @@
 //! Request bodies: from JSON, YAML or protobuf to an object of the kind the path names.
 
 use pernode_api::decode::{DecodeError, decode_json};
+use pernode_api::defaults::check_conversion;
 use pernode_api::protobuf::decode_envelope;
 use pernode_api::resource::Resource;
 use pernode_api::schema::TypeId;
@@ -78,6 +79,9 @@ pub(crate) fn typed(
         }
     };
     check_kind(resource, &object)?;
+    check_conversion(resource, &object).map_err(|why| {
+        Status::cannot_be_handled(resource, resource.kind, resource.version, &why)
+    })?;
     object["apiVersion"] = resource.api_version().into();
     object["kind"] = resource.kind.into();
     let warnings = unknown_fields(validation, unknown, |all| {

@@ -38,17 +38,12 @@ pub(crate) async fn patch_with(call: &Call, part: Part) -> Result<Response, Fail
         found = own.collect();
         found.splice(0..0, rules::json_patch_findings(&patch.value));
     }
-    let mut value = patch.value;
-    if kind == Kind::Apply && value.is_object() && value.meta("name").is_empty() {
-        // The path says which object is meant.
-        value.set_meta("name", call.name());
-    }
     let patching = Patching {
         call,
         place: Place::new(call.resource, call.namespace(), call.name()),
         part,
         kind,
-        patch: value,
+        patch: patch.value,
         found,
         options,
     };
@@ -268,7 +263,10 @@ impl Patching<'_> {
         if version != resource.api_version() || kind != resource.kind {
             return Err(decode::other_kind(resource, kind, version));
         }
-        check_name(&self.place, &self.patch)?;
+        // The configuration of an object that is there need not name it again.
+        if !self.patch.meta("name").is_empty() {
+            check_name(&self.place, &self.patch)?;
+        }
         let namespace = self.patch.meta("namespace");
         if !namespace.is_empty() && Some(namespace) != self.place.namespace.as_deref() {
             return Err(Status::namespace_mismatch());
@@ -302,6 +300,7 @@ impl Patching<'_> {
 
     /// Applying what is not there creates it.
     async fn create(&self) -> Result<Outcome, Failure> {
+        check_name(&self.place, &self.patch)?;
         if !self.patch.meta("uid").is_empty() {
             return Err(Status::conflict(
                 self.place.resource,
