@@ -174,7 +174,8 @@ fn is_left_out(field: &Field, value: &Value) -> bool {
     match value {
         Value::Null => true,
         _ if !field.omitempty && !field.omitzero => false,
-        Value::Array(list) => list.is_empty(),
+        // An empty list of entries asks for them to be cleared: the write that follows reads it.
+        Value::Array(list) => list.is_empty() && field.name != "managedFields",
         Value::Object(map) => map.is_empty() && !matches!(field.shape, Shape::Type(_) | Shape::Any),
         _ if field.pointer || is_struct_in_go(&field.shape) => false,
         Value::Bool(b) => !b,

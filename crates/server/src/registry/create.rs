@@ -121,14 +121,14 @@ async fn admit(
 ) -> Result<Vec<String>, Failure> {
     let mut warnings = admission::create(actor, place, object, options).await?;
     let stored = key::stored_as(place.resource);
+    if !options.credited {
+        write::credit(actor, place, Part::Main, (None, object), options);
+    }
     let errors = validation::validate_create(stored, object);
     if !errors.is_empty() {
         return Err(Status::invalid(place.resource, &place.name, &errors).into());
     }
     warnings.extend(strategy::warnings(stored, object));
-    if !options.credited {
-        write::credit(actor, place, Part::Main, (None, object), options);
-    }
     Ok(warnings)
 }
 

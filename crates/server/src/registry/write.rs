@@ -148,6 +148,10 @@ pub(crate) async fn settle(
         Part::Other(_) => {}
     }
     warnings.extend(admission::update(actor, place, part, (old, &mut new)).await?);
+    // Before validation: what a client sends to clear the entries would not pass it.
+    if let Some(options) = credited {
+        credit(actor, place, part, (Some(old), &mut new), options);
+    }
     let errors = match part {
         Part::Main => validation::validate_update(stored, &new, old),
         Part::Status => validation::validate_status_update(stored, &new, old),
@@ -158,9 +162,6 @@ pub(crate) async fn settle(
     }
     if part == Part::Main {
         warnings.extend(strategy::warnings(stored, &new));
-    }
-    if let Some(options) = credited {
-        credit(actor, place, part, (Some(old), &mut new), options);
     }
     Ok(Settled {
         object: new,
