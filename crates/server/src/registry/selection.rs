@@ -6,7 +6,7 @@ use pernode_api::field_selector::FieldSelector;
 use pernode_api::resource::Resource;
 use pernode_api::status::Status;
 use pernode_core::selector::Selector;
-use pernode_store::{Attrs, Item};
+use pernode_store::{Attrs, Item, Scope};
 
 use crate::call::Call;
 use crate::events;
@@ -74,6 +74,20 @@ impl Selection {
     /// The prefix of all keys that can match.
     pub(crate) fn watch_prefix(&self) -> &str {
         self.key.as_deref().unwrap_or(&self.prefix)
+    }
+
+    /// What a watch of the store has to tell of: as little as can match.
+    ///
+    /// Node agents watch the pods of one node each. The store wakes only the agents of the nodes
+    /// that an event is about.
+    pub(crate) fn watch_scope(&self) -> Scope {
+        const NODE: &str = "spec.nodeName";
+        let scope = Scope::prefix(self.watch_prefix());
+        let node = self.fields.as_ref().and_then(|fields| fields.exact(NODE));
+        match node {
+            Some(node) if !node.is_empty() => scope.with_field(NODE, node),
+            _ => scope,
+        }
     }
 
     /// Whether an object is selected.

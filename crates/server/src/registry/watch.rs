@@ -159,11 +159,12 @@ impl Start {
             after,
             error: None,
         };
-        match api.store.watch(selection.watch_prefix(), after) {
+        let scope = selection.watch_scope();
+        match api.store.watch_scope(&scope, after) {
             Ok(watch) => start.watch = Some(watch),
             // A version that is still to come is waited for in silence.
             Err(Error::TooFar { current, .. }) => {
-                start.watch = api.store.watch(selection.watch_prefix(), current).ok();
+                start.watch = api.store.watch_scope(&scope, current).ok();
             }
             Err(Error::Compacted { oldest, .. }) => {
                 start.error = Some(Status::watch_expired(after, oldest));
