@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn documents_go_where_their_kind_lives() {
         check(
-            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: a}\n---\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n",
-            "/apis/apps/v1/namespaces/default/daemonsets/a\n/api/v1/nodes/n",
+            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: a}\n---\n---\napiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n",
+            "/apis/apps/v1/namespaces/default/daemonsets/a\n/api/v1/nodes/node-1",
         );
     }
 

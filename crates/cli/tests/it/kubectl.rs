@@ -171,7 +171,7 @@ fn bad_input_is_refused_and_says_what_to_do() {
             &["nodeSelector"],
         );
         check(
-            &good.replace("{labels: {app: x}}", "{labels: {app: y}}"),
+            &good.replace("{labels: {app: x}}", "{labels: {app: other}}"),
             &["`selector` does not match template `labels`"],
         );
         check(

@@ -90,7 +90,8 @@ async fn a_leader_that_cannot_renew_stops_before_another_starts() {
     a.closed().await;
     assert!(lost.elapsed() <= Duration::from_secs(10));
     // The process dies for good: another one waits out the lease it sees.
-    drop(stop_a);
+    stop_a.cancel();
+    seconds(1).await;
     server.switch(false);
     let (mut gate, stop) = server.candidate("a");
     assert!(gate.opened().await);
