@@ -73,7 +73,14 @@ fn check_orphans(files: &[PathBuf], findings: &mut Vec<String>) -> Result<()> {
     let mut reached = BTreeSet::new();
     for file in files {
         let text = std::fs::read_to_string(file)?;
+        let folder = file.parent().unwrap_or_else(|| Path::new(""));
         for line in text.lines().map(str::trim) {
+            if let Some(path) = line
+                .strip_prefix("#[path = \"")
+                .and_then(|l| l.strip_suffix("\"]"))
+            {
+                reached.insert(normal(&folder.join(path)));
+            }
             let line = line
                 .trim_start_matches("pub(crate) ")
                 .trim_start_matches("pub ");
@@ -88,6 +95,18 @@ fn check_orphans(files: &[PathBuf], findings: &mut Vec<String>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A path without `..`, as the collected files have it.
+fn normal(path: &Path) -> PathBuf {
+    let mut parts: Vec<std::path::Component<'_>> = Vec::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => drop(parts.pop()),
+            other => parts.push(other),
+        }
+    }
+    parts.into_iter().collect()
 }
 
 fn module_files(parent: &Path, module: &str) -> [PathBuf; 2] {

@@ -93,26 +93,24 @@ impl Lifecycle {
         let name = node.metadata.name.clone();
         let heartbeat = decide::heartbeat(&node);
         let known = self.nodes.get_mut(&name);
-        match known.filter(|known| known.node.metadata.uid == node.metadata.uid) {
-            Some(known) => {
-                if known.heartbeat != heartbeat {
-                    known.heartbeat = heartbeat;
-                    known.heard = now;
-                }
-                known.node = node;
+        let same = known.filter(|known| known.node.metadata.uid == node.metadata.uid);
+        if let Some(known) = same {
+            if known.heartbeat != heartbeat {
+                known.heartbeat = heartbeat;
+                known.heard = now;
             }
-            None => {
-                let tracked = Tracked {
-                    pods_marked: !decide::is_ready(&node),
-                    node,
-                    renewed: self.early.remove(&name),
-                    heartbeat,
-                    heard: now,
-                    due: None,
-                };
-                self.forget(&name);
-                self.nodes.insert(name.clone(), tracked);
-            }
+            known.node = node;
+        } else {
+            let tracked = Tracked {
+                pods_marked: !decide::is_ready(&node),
+                node,
+                renewed: self.early.remove(&name),
+                heartbeat,
+                heard: now,
+                due: None,
+            };
+            self.forget(&name);
+            self.nodes.insert(name.clone(), tracked);
         }
         self.look_at(&name, now);
     }

@@ -173,6 +173,10 @@ impl Life {
     }
 
     /// What the containers do once their start has come.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "each is one thing the decision depends on"
+    )]
     fn run<'a>(
         &mut self,
         pod: &'a Pod,
@@ -228,6 +232,10 @@ impl Life {
     }
 
     /// A container with what its probes say.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "each is one thing the decision depends on"
+    )]
     fn probed<'a>(
         &self,
         pod: &Pod,

@@ -1,3 +1,5 @@
+//! Tests of `decode`.
+
 use super::*;
 use crate::resource::find;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Tests of `defaults`.
+
 use super::*;
 use crate::resource::find_kind;
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Tests of `openapi`.
+
 use super::*;
 use crate::resource::RESOURCES;
 use std::prelude::v1::*;

@@ -1,3 +1,5 @@
+//! Tests of `patch`.
+
 use super::*;
 use crate::resource::find;
 use crate::schema::Schema;

@@ -1,3 +1,5 @@
+//! Tests of `protobuf`.
+
 use super::*;
 use serde_json::json;
 use std::prelude::v1::*;

@@ -1,3 +1,5 @@
+//! Tests of `schema`.
+
 use super::*;
 use crate::resource::{RESOURCES, find};
 

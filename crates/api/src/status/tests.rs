@@ -1,3 +1,5 @@
+//! Tests of `status`.
+
 use super::*;
 use crate::resource::find;
 

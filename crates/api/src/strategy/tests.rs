@@ -1,3 +1,5 @@
+//! Tests of `strategy`.
+
 use super::*;
 use crate::resource::{find, find_kind};
 

@@ -1,3 +1,5 @@
+//! Tests of `validation`.
+
 use super::*;
 use crate::defaults::apply_defaults;
 use crate::resource::find_kind;

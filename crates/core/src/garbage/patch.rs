@@ -12,7 +12,7 @@ pub(super) fn without_owners(object: &Object, owners: &BTreeSet<String>) -> Patc
         .iter()
         .map(|uid| json!({"$patch": "delete", "uid": uid}))
         .collect();
-    of_owners(object, deleted)
+    of_owners(object, &deleted)
 }
 
 /// Lets the references block no owner; `None` when they do not.
@@ -24,10 +24,10 @@ pub(super) fn unblocked(object: &Object) -> Option<Patch> {
     let references: Vec<Value> = blocking
         .map(|owner| json!({"uid": owner.uid, "blockOwnerDeletion": false}))
         .collect();
-    (!references.is_empty()).then(|| of_owners(object, references))
+    (!references.is_empty()).then(|| of_owners(object, &references))
 }
 
-fn of_owners(object: &Object, references: Vec<Value>) -> Patch {
+fn of_owners(object: &Object, references: &[Value]) -> Patch {
     Patch {
         object: object.object.clone(),
         format: PatchFormat::StrategicMerge,

@@ -166,12 +166,10 @@ impl Scheduler {
         let changed = entry.pod.spec != pod.spec;
         entry.pod = pod;
         match entry.place {
-            // What we read was written before our binding was: the node stays taken.
-            Place::Assumed(_) => {}
             Place::Pending if changed => self.enqueue(&uid),
-            Place::Pending => {}
-            // A pod never loses its node; what is read is older than what was read before.
-            Place::Bound(_) => {}
+            // Assumed: what we read was written before our binding was, the node stays taken.
+            // Bound: a pod never loses its node, what is read is older than what was read before.
+            Place::Pending | Place::Assumed(_) | Place::Bound(_) => {}
         }
     }
 

@@ -22,7 +22,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, ParseError> {
             Token::End => return Ok(requirements),
             Token::Word(_) => {}
             token if token.is("!") => {}
-            token => return Err(found(token, "!, identifier, or 'end of string'")),
+            token @ Token::Symbol(_) => {
+                return Err(found(token, "!, identifier, or 'end of string'"));
+            }
         }
         requirements.push(parser.requirement()?);
         match parser.take() {
@@ -127,8 +129,8 @@ impl<'a> Parser<'a> {
     fn value(&mut self) -> Result<String, ParseError> {
         match &self.ahead {
             Token::End => Ok(String::new()),
-            token if token.is(",") => Ok(String::new()),
             Token::Word(_) => Ok(self.take().text().to_string()),
+            token @ Token::Symbol(_) if token.is(",") => Ok(String::new()),
             token @ Token::Symbol(_) => Err(unexpected(token, "identifier")),
         }
     }
@@ -175,11 +177,8 @@ impl<'a> Parser<'a> {
 /// A comparison needs an integer; every value must be a label value.
 fn check(key: &str, operator: Operator, values: &[String]) -> Result<(), ParseError> {
     if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
-        for (at, value) in values
-            .iter()
-            .enumerate()
-            .filter(|(_, v)| v.parse::<i64>().is_err())
-        {
+        let no_integer = |(_, value): &(usize, &String)| value.parse::<i64>().is_err();
+        if let Some((at, value)) = values.iter().enumerate().find(no_integer) {
             return Err(refused(format!(
                 "values[{at}]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
             )));

@@ -1,3 +1,5 @@
+//! Tests of `informer`.
+
 use super::*;
 use crate::mock::{Asked, Reply, client};
 use crate::{Event, Partial, Subscription};

@@ -1,3 +1,5 @@
+//! Tests of `leader`.
+
 use super::*;
 use crate::mock::{Asked, Reply, client};
 use std::sync::{Arc, Mutex};

@@ -1,3 +1,5 @@
+//! Tests of `queue`.
+
 use super::*;
 
 fn queue() -> Queue<&'static str> {

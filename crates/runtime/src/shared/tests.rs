@@ -1,3 +1,5 @@
+//! Tests of `shared`.
+
 use super::*;
 use crate::Partial;
 use pernode_core::meta::Meta;

@@ -1,3 +1,5 @@
+//! Tests of `writer`.
+
 use super::*;
 use crate::mock::{Reply, client};
 use pernode_core::pod::Pod;

@@ -1,1 +1,3 @@
+//! Tests of `field_set`.
+
 use super::*;

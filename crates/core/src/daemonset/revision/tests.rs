@@ -1,3 +1,5 @@
+//! Tests of `revision`.
+
 use super::*;
 
 fn template(json: Value) -> Template {
