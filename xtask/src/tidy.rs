@@ -86,6 +86,8 @@ fn check_orphans(files: &[PathBuf], findings: &mut Vec<String>) -> Result<()> {
                 .trim_start_matches("pub ");
             if let Some(module) = line.strip_prefix("mod ").and_then(|l| l.strip_suffix(';')) {
                 reached.extend(module_files(file, module));
+                // A file that a path attribute names has its modules beside it.
+                reached.insert(folder.join(format!("{module}.rs")));
             }
         }
     }

@@ -100,7 +100,7 @@ pub fn check_value(
 
 /// How a finding about a field is told.
 fn finding(what: &str, path: &str) -> String {
-    format!("{what} field {:?}", path)
+    format!("{what} field {path:?}")
 }
 
 /// `cannot unmarshal X into Go struct field S.path of type T`, or without the field at the root.

@@ -164,7 +164,7 @@ impl Sub {
 
 /// The aggregated answer of `/api`.
 pub fn aggregated_core() -> Value {
-    aggregated(|group| group.is_empty())
+    aggregated(str::is_empty)
 }
 
 /// The aggregated answer of `/apis`.

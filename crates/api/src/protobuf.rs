@@ -108,6 +108,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Reads a message into the fields whose numbers begin with `prefix`: structs that Go embeds
     /// are messages of their own, which JSON flattens.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the place in the schema, in the bytes and in the result"
+    )]
     fn message(
         &self,
         def: &TypeDef,

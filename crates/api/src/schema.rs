@@ -108,9 +108,9 @@ pub enum Shape {
     /// A struct.
     Type(TypeId),
     /// A list.
-    List(Box<Shape>),
+    List(Box<Self>),
     /// A map with text keys.
-    Map(Box<Shape>),
+    Map(Box<Self>),
     /// A text.
     String,
     /// A truth value.

@@ -79,10 +79,10 @@ fn place(object: Value) -> Result<Document> {
         .unwrap_or(DEFAULT_NAMESPACE)
         .to_owned();
     Ok(Document {
+        object,
         resource,
         namespace,
         name,
-        object,
     })
 }
 

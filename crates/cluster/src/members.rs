@@ -84,7 +84,7 @@ impl Members {
         if !without.has(SIMULATOR) {
             let writer = Writer::new(client(api, "kubelet"), "kubelet");
             let shutdown = members.shutdown.clone();
-            let (nodes, pods) = (nodes.clone(), pods.clone());
+            let (nodes, pods) = (nodes, pods);
             members.spawn(async move {
                 let stats = Arc::default();
                 let options = pernode_node::Options::default();

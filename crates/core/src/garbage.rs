@@ -168,10 +168,6 @@ pub struct InvalidOwner {
 }
 
 #[derive(Debug)]
-#[allow(
-    clippy::struct_field_names,
-    reason = "a reference to the object is what it is called everywhere"
-)]
 struct Object {
     object: ObjectRef,
     resource_version: String,

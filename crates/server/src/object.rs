@@ -224,7 +224,7 @@ impl Object for Value {
 
     fn metadata_mut(&mut self) -> &mut Map<String, Value> {
         if !self["metadata"].is_object() {
-            self["metadata"] = Value::Object(Map::new());
+            self["metadata"] = Self::Object(Map::new());
         }
         self["metadata"]
             .as_object_mut()
@@ -233,7 +233,7 @@ impl Object for Value {
 
     fn set_meta(&mut self, field: &str, value: &str) {
         self.metadata_mut()
-            .insert(field.to_owned(), Value::String(value.to_owned()));
+            .insert(field.to_owned(), Self::String(value.to_owned()));
     }
 }
 

@@ -14,8 +14,8 @@ pub(super) enum Tree {
     Bool(bool),
     Number(Number),
     String(String),
-    List(Vec<Tree>),
-    Map(Vec<(String, Tree)>),
+    List(Vec<Self>),
+    Map(Vec<(String, Self)>),
 }
 
 /// Reads a text. serde_json refuses nesting deeper than 128, which bounds the recursion here too.

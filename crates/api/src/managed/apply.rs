@@ -69,6 +69,10 @@ impl ApplyError {
 ///
 /// # Errors
 /// See [`ApplyError`].
+#[allow(
+    clippy::too_many_arguments,
+    reason = "each is one thing an apply depends on"
+)]
 pub fn apply(
     schema: &Schema,
     id: TypeId,

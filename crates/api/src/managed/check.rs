@@ -81,7 +81,7 @@ impl Check<'_> {
                 }
             }
             (atom, value) => {
-                self.report(&format!("expected {atom}, got &{{{}}}", go_map_text(value)))
+                self.report(&format!("expected {atom}, got &{{{}}}", go_map_text(value)));
             }
         }
     }

@@ -268,6 +268,3 @@ pub(super) fn shown(name: &str) -> String {
         _ => name.to_owned(),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -21,7 +21,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, ParseError> {
         match &parser.ahead {
             Token::End => return Ok(requirements),
             Token::Word(_) => {}
-            token if token.is("!") => {}
+            token @ Token::Symbol(_) if token.is("!") => {}
             token @ Token::Symbol(_) => {
                 return Err(found(token, "!, identifier, or 'end of string'"));
             }

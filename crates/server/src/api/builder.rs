@@ -38,7 +38,7 @@ impl Default for Options {
             limits: Limits::default(),
             require_service_account: true,
             taint_new_nodes: true,
-            event_ttl: Duration::from_secs(3600),
+            event_ttl: Duration::from_hours(1),
             service_network: [10, 96, 0],
             ca_certificate: None,
             public_address: "127.0.0.1:6443".to_owned(),
@@ -71,13 +71,13 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes_max: 3 * 1024 * 1024,
-            body_within: Duration::from_secs(60),
+            body_within: Duration::from_mins(1),
             requests_max: 2_000,
             watches_max: 20_000,
             version_within: Duration::from_secs(3),
-            bookmark_every: Duration::from_secs(60),
-            watch_within: Duration::from_secs(45 * 60),
-            chores_every: Duration::from_secs(60),
+            bookmark_every: Duration::from_mins(1),
+            watch_within: Duration::from_mins(45),
+            chores_every: Duration::from_mins(1),
         }
     }
 }

@@ -340,6 +340,7 @@ fn node_role() -> Value {
 }
 
 /// The roles of the control loops, so that each can run with no more than it needs.
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn loop_roles() -> Vec<Value> {
     vec![
         role(

@@ -273,4 +273,4 @@ impl Watcher {
 }
 
 /// A day: timers do not like to be set to the end of time.
-const FAR: Duration = Duration::from_secs(24 * 3600);
+const FAR: Duration = Duration::from_hours(24);

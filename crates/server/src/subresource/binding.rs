@@ -27,7 +27,11 @@ async fn bind(call: &Call, name: Option<&str>) -> Result<Response, Failure> {
     let options = WriteOptions::parse("CreateOptions", &call.query, &call.headers)?;
     let decoded = decode::object_of(call, bindings, options.validation)?;
     let binding = decoded.object;
-    let place = Place::new(pods, call.namespace(), name.unwrap_or(binding.meta("name")));
+    let place = Place::new(
+        pods,
+        call.namespace(),
+        name.unwrap_or_else(|| binding.meta("name")),
+    );
     check(&place, &binding)?;
     let edit = |pod: &mut Value| assign(pod, &binding, &format!("{:.0}", call.actor.now));
     registry::change(&call.actor, &place, Part::Other("binding"), &options, &edit).await?;

@@ -1,3 +1,0 @@
-//! Tests of `field_set`.
-
-use super::*;
