@@ -80,7 +80,8 @@ fn one(
 
 /// `/openapi/v2`, which clients that do not know version 3 read, as protobuf only.
 pub(super) fn v2(api: &Inner, headers: &HeaderMap) -> Result<Response, Failure> {
-    const TYPE: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    // Clients ask with an @ that Go's own parser of content types refuses; upstream answers without.
+    const TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
     let accepted = headers
         .get(ACCEPT)
         .and_then(|value| value.to_str().ok())
