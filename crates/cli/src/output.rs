@@ -34,17 +34,23 @@ pub(crate) fn note(line: impl Display) {
 
 /// An error with all its causes, and nothing twice.
 pub(crate) fn error(error: &anyhow::Error) {
-    let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if text.ends_with(&cause) {
-            continue;
+    note(format_args!("{} {}", paint(BAD, "error:"), explain(error)));
+}
+
+fn explain(error: &anyhow::Error) -> String {
+    let mut causes: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        // What the API refuses is said by the API; below it is the same again, as a structure.
+        if let Some(kube::Error::Api(status)) = cause.downcast_ref() {
+            causes.push(status.message.clone());
+            break;
         }
-        if !text.is_empty() {
-            text.push_str(": ");
+        let cause = cause.to_string();
+        if causes.last().is_none_or(|last| !last.ends_with(&cause)) {
+            causes.push(cause);
         }
-        text.push_str(&cause);
     }
-    note(format_args!("{} {text}", paint(BAD, "error:")));
+    causes.join(": ")
 }
 
 /// Starts logging to standard error; `RUST_LOG` overrides the level.
@@ -80,4 +86,29 @@ fn own_crates(level: &str) -> String {
     ]
     .map(|name| format!("pernode_{name}={level}"))
     .join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_joined_and_said_once() {
+        let inner = anyhow::anyhow!("disk full");
+        let error = inner
+            .context("cannot write x: disk full")
+            .context("cannot start");
+        assert_eq!(explain(&error), "cannot start: cannot write x: disk full");
+    }
+
+    #[test]
+    fn a_refusal_is_the_servers_message_alone() {
+        let status = kube::core::Status::failure("nodes \"a\" already exists", "AlreadyExists");
+        let error = anyhow::Error::from(kube::Error::Api(Box::new(status)));
+        let error = error.context("cannot add node \"a\"");
+        assert_eq!(
+            explain(&error),
+            "cannot add node \"a\": nodes \"a\" already exists"
+        );
+    }
 }
