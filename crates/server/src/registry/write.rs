@@ -110,9 +110,10 @@ fn payload(encoded: Encoded) -> Payload {
 /// What a failed commit means to the client. Conflicts are the caller's to explain.
 pub(crate) fn commit_failed(error: &Error) -> Status {
     match error {
-        Error::Io { .. } => {
-            tracing::error!(%error, source = ?std::error::Error::source(error), "the store cannot write");
-            Status::internal(error)
+        // The reason, such as a full disk, is what somebody can do something about.
+        Error::Io { source, .. } => {
+            tracing::error!(%error, %source, "the store cannot write");
+            Status::internal(format!("{error}: {source}"))
         }
         Error::Closed => Status::unavailable("the server is stopping"),
         error => Status::internal(error),
