@@ -54,6 +54,8 @@ pub(crate) enum Command {
     /// Let simulated nodes join or leave a running cluster, or list the nodes
     #[command(subcommand)]
     Node(Node),
+    /// Run the DaemonSet controller on a cluster that exists
+    Controller(Controller),
     /// Print a completion script: source <(pernode completions bash)
     Completions {
         /// Shell to complete for
@@ -91,6 +93,9 @@ pub(crate) struct Up {
     /// Manifest to apply once the cluster is ready; shows the rollout until it is done (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(crate) apply: Vec<PathBuf>,
+    /// Loops that do not run, such as daemonset-controller or kube-scheduler (comma-separated)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) without: Vec<String>,
     /// Also merge a context 'pernode' into ~/.kube/config (or the file of $KUBECONFIG)
     #[arg(long)]
     pub(crate) write_kubeconfig: bool,
@@ -104,6 +109,32 @@ pub(crate) struct Up {
     #[arg(long, value_name = "N", default_value_t = 110)]
     pub(crate) node_pods: u32,
 }
+
+/// Options of `pernode controller`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = CONTROLLER_HELP)]
+pub(crate) struct Controller {
+    /// Kubeconfig to use [default: $KUBECONFIG, else the service account of the pod it runs in]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Look after the DaemonSets of this namespace only
+    #[arg(long, value_name = "NAMESPACE", default_value = "")]
+    pub(crate) namespace: String,
+    /// Act without an election: only where no second one runs
+    #[arg(long)]
+    pub(crate) no_leader_election: bool,
+    /// Namespace of the election's Lease
+    #[arg(long, value_name = "NAMESPACE", default_value = "kube-system")]
+    pub(crate) lease_namespace: String,
+    /// Name of the election's Lease
+    #[arg(long, value_name = "NAME", default_value = "pernode-controller")]
+    pub(crate) lease_name: String,
+}
+
+const CONTROLLER_HELP: &str = "\
+Kubernetes' own DaemonSet controller must not run beside it: start kube-controller-manager with
+--controllers=*,-daemonset-controller. Two or more replicas elect a leader by a Lease; the others
+wait. Signals: SIGINT and SIGTERM finish the writes that were sent and give the lease back.";
 
 const UP_HELP: &str = "\
 The first start makes a certificate authority and a kubeconfig in the data directory; later

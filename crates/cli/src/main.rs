@@ -6,11 +6,13 @@
 mod apply;
 mod args;
 mod client;
+mod controller;
 mod kubeconfig;
 mod narrate;
 mod node;
 mod output;
 mod progress;
+mod stop;
 mod up;
 
 use clap::{CommandFactory, Parser};
@@ -32,6 +34,7 @@ fn run(args: args::Args) -> anyhow::Result<ExitCode> {
     match args.command {
         args::Command::Up(options) => runtime()?.block_on(up::run(*options)),
         args::Command::Node(command) => runtime()?.block_on(node::run(command)),
+        args::Command::Controller(options) => runtime()?.block_on(controller::run(options)),
         args::Command::Completions { shell } => {
             let mut command = args::Args::command();
             clap_complete::generate(shell, &mut command, "pernode", &mut std::io::stdout());

@@ -2,17 +2,14 @@
 
 use crate::args::Up;
 use crate::output::{ASIDE, GOOD, NAME, data, note, paint};
+use crate::stop::{INTERRUPTED, stop_on_signal};
 use crate::{apply, kubeconfig, narrate, progress};
 use anyhow::{Context, Result};
 use pernode_cluster::{Capacity, Cluster, NodeManifest, Nodes, Storage};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-
-/// Exit code after Ctrl-C before the work was done, as shells count it: 128 + SIGINT.
-const INTERRUPTED: u8 = 130;
 
 /// Runs until SIGINT or SIGTERM.
 pub(crate) async fn run(options: Up) -> Result<ExitCode> {
@@ -65,6 +62,7 @@ async fn start(options: &Up) -> Result<Cluster> {
         .listen(options.listen)
         .capacity(capacity)
         .nodes(nodes)
+        .without(options.without.iter().map(String::as_str))
         .start()
         .await?;
     Ok(cluster)
@@ -128,25 +126,4 @@ async fn work(
     progress::follow(&client, &applied).await?;
     stop.cancelled().await;
     Ok(())
-}
-
-fn stop_on_signal() -> Result<CancellationToken> {
-    let stop = CancellationToken::new();
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let token = stop.clone();
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        token.cancel();
-        // A second signal means now: what was acknowledged is on disk already.
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        std::process::exit(i32::from(INTERRUPTED));
-    });
-    Ok(stop)
 }
