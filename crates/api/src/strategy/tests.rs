@@ -372,3 +372,20 @@ fn events_own_nothing() {
     let plan = plan_deletion(events, &yaml("{metadata: {}}"), &foreground, at(0));
     assert!(matches!(plan, Deletion::Remove(_)));
 }
+
+#[test]
+fn a_surge_over_a_host_port_is_warned_about() {
+    let spec = |strategy: Value, port: Value| {
+        let template = json!({"spec": {"containers": [{"name": "c", "ports": [port]}]}});
+        json!({"spec": {"updateStrategy": {"rollingUpdate": strategy}, "template": template}})
+    };
+    let daemonsets = crate::resource::find("apps", "v1", "daemonsets").unwrap();
+    let count = |strategy, port| warnings(daemonsets, &spec(strategy, port)).len();
+    let taken = json!({"containerPort": 80, "hostPort": 8080});
+    assert_eq!(count(json!({"maxSurge": 1}), taken.clone()), 1);
+    assert_eq!(count(json!({"maxSurge": 0}), taken), 0);
+    assert_eq!(
+        count(json!({"maxSurge": "10%"}), json!({"containerPort": 80})),
+        0
+    );
+}

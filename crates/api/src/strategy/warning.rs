@@ -61,6 +61,28 @@ const DEPRECATED_NODE_LABELS: &[(&str, &str)] = &[
     ),
 ];
 
+/// A surge needs two pods on one node, and only one of them gets the port: such a rollout never
+/// ends (kubernetes #106417). Upstream says nothing.
+fn surge_with_host_ports(spec: &Value) -> Option<String> {
+    let surge = &spec["updateStrategy"]["rollingUpdate"]["maxSurge"];
+    let surges = !matches!(surge, Value::Null) && surge != 0 && surge != "0%";
+    let pod = &spec["template"]["spec"];
+    let containers = pod["containers"].as_array().into_iter().flatten();
+    let mut ports = containers.flat_map(|c| c["ports"].as_array().into_iter().flatten());
+    let takes = |port: &Value| {
+        let host = port["hostPort"].as_i64().unwrap_or(0) != 0;
+        host || pod["hostNetwork"] == true
+    };
+    let port = ports.find(|port| takes(port)).filter(|_| surges)?;
+    let number = port["hostPort"]
+        .as_i64()
+        .or(port["containerPort"].as_i64())
+        .unwrap_or(0);
+    Some(format!(
+        "spec.updateStrategy.rollingUpdate.maxSurge: the pods take host port {number}, so a new one cannot start beside the old one and a rollout will not end; use maxUnavailable"
+    ))
+}
+
 /// The warnings that a client gets with an accepted object.
 pub fn warnings(resource: &Resource, object: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -74,6 +96,7 @@ pub fn warnings(resource: &Resource, object: &Value) -> Vec<String> {
                 "spec.template.",
                 &mut found,
             );
+            found.extend(surge_with_host_ports(&object["spec"]));
         }
         _ => {}
     }
