@@ -76,7 +76,7 @@ fn surge_with_host_ports(spec: &Value) -> Option<String> {
     let port = ports.find(|port| takes(port)).filter(|_| surges)?;
     let number = port["hostPort"]
         .as_i64()
-        .or(port["containerPort"].as_i64())
+        .or_else(|| port["containerPort"].as_i64())
         .unwrap_or(0);
     Some(format!(
         "spec.updateStrategy.rollingUpdate.maxSurge: the pods take host port {number}, so a new one cannot start beside the old one and a rollout will not end; use maxUnavailable"
