@@ -1,5 +1,6 @@
 //! `--apply FILE`: sends the documents of manifests to the API as server-side applies.
 
+use crate::narrate::qualified;
 use anyhow::{Context, Result, bail};
 use http::Request;
 use pernode_api::resource::{self, Resource};
@@ -20,6 +21,18 @@ pub(crate) struct Applied {
     pub(crate) name: String,
 }
 
+impl Applied {
+    /// Its name as lines about it have it.
+    pub(crate) fn qualified(&self) -> String {
+        qualified(Some(&self.namespace), &self.name)
+    }
+}
+
+/// The DaemonSets among documents that are not applied yet.
+pub(crate) fn daemonsets(manifests: &[Manifest]) -> Vec<Applied> {
+    manifests.iter().filter_map(|m| m.0.daemonset()).collect()
+}
+
 /// One document of a manifest with the place it goes to.
 #[derive(Debug)]
 struct Document {
@@ -27,6 +40,15 @@ struct Document {
     resource: &'static Resource,
     namespace: String,
     name: String,
+}
+
+impl Document {
+    fn daemonset(&self) -> Option<Applied> {
+        (self.resource.kind == "DaemonSet").then(|| Applied {
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        })
+    }
 }
 
 /// Reads all files first, so that a mistake in the last one is found before anything is sent.
@@ -86,9 +108,8 @@ fn place(object: Value) -> Result<Document> {
     })
 }
 
-/// Applies the documents in order and returns the DaemonSets among them.
-pub(crate) async fn apply(client: &kube::Client, manifests: Vec<Manifest>) -> Result<Vec<Applied>> {
-    let mut applied = Vec::new();
+/// Applies the documents in order.
+pub(crate) async fn apply(client: &kube::Client, manifests: Vec<Manifest>) -> Result<()> {
     for Manifest(document) in manifests {
         send(client, &document).await.with_context(|| {
             format!(
@@ -97,14 +118,8 @@ pub(crate) async fn apply(client: &kube::Client, manifests: Vec<Manifest>) -> Re
                 document.name
             )
         })?;
-        if document.resource.kind == "DaemonSet" {
-            applied.push(Applied {
-                namespace: document.namespace,
-                name: document.name,
-            });
-        }
     }
-    Ok(applied)
+    Ok(())
 }
 
 async fn send(client: &kube::Client, document: &Document) -> Result<()> {

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, WatchEvent, WatchParams};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -18,9 +19,53 @@ const MESSAGE_MAX: usize = 200;
 /// Nodes that are told one by one; a crowd is told as a number.
 const NODES_ONE_BY_ONE_MAX: usize = 12;
 
+/// The DaemonSets whose rollout somebody else shows, with the version at which it was done.
+///
+/// The narrator is silent about them until it has seen a later version.
+#[derive(Debug, Default)]
+pub(crate) struct Followed(Mutex<BTreeMap<String, Option<u64>>>);
+
+impl Followed {
+    /// Takes the names, as [`qualified`] has them.
+    pub(crate) fn new(names: impl IntoIterator<Item = String>) -> Self {
+        Self(Mutex::new(names.into_iter().map(|n| (n, None)).collect()))
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeMap<String, Option<u64>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the rollout was shown up to this object.
+    pub(crate) fn shown(&self, name: &str, object: &DynamicObject) {
+        if let Some(until) = self.names().get_mut(name) {
+            *until = Some(version(object.metadata.resource_version.as_deref()));
+        }
+    }
+
+    /// Whether an object is somebody else's to tell of.
+    fn covers(&self, name: &str, object: &Value) -> bool {
+        let mut names = self.names();
+        let Some(until) = names.get(name) else {
+            return false;
+        };
+        let seen = version(object["metadata"]["resourceVersion"].as_str());
+        if until.is_none_or(|until| seen <= until) {
+            return true;
+        }
+        names.remove(name);
+        false
+    }
+}
+
+fn version(text: Option<&str>) -> u64 {
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
 /// Remembers what was said, so that only news is told.
 #[derive(Debug, Default)]
 pub(crate) struct Narrator {
+    /// Whom others tell of.
+    followed: Arc<Followed>,
     /// Whether each node was ready when last seen.
     nodes: BTreeMap<String, bool>,
     /// Whether each DaemonSet was rolled out when last seen.
@@ -62,6 +107,9 @@ impl Narrator {
         };
         let rollout = Rollout::of(object);
         let before = self.daemonsets.insert(name.to_owned(), rollout.is_done());
+        if self.followed.covers(name, object) {
+            return None;
+        }
         match (before, rollout.is_done()) {
             (Some(false), true) => Some(format!(
                 "{shown} {} on {} nodes",
@@ -144,15 +192,22 @@ fn condition<'a>(object: &'a Value, r#type: &str) -> Option<&'a str> {
 }
 
 /// Tells news on standard error until stopped.
-pub(crate) async fn run(client: kube::Client, stop: CancellationToken) {
-    let narrator = std::sync::Mutex::new(Narrator::default());
+pub(crate) async fn run(client: kube::Client, followed: Arc<Followed>, stop: CancellationToken) {
+    let narrator = Mutex::new(Narrator {
+        followed,
+        ..Narrator::default()
+    });
     let tell = |object: &DynamicObject, gone: bool, kind: &str| {
         let mut narrator = narrator.lock().expect("no line is told while panicking");
         let value = serde_json::to_value(object).unwrap_or_default();
         let name = object.metadata.name.clone().unwrap_or_default();
         let line = match kind {
             "Node" => narrator.node(&name, (!gone).then_some(&value)),
-            "DaemonSet" => narrator.daemonset(&qualified(object), (!gone).then_some(&value)),
+            "DaemonSet" => {
+                let namespace = object.metadata.namespace.as_deref();
+                let name = qualified(namespace, &name);
+                narrator.daemonset(&name, (!gone).then_some(&value))
+            }
             _ if gone => None,
             _ => narrator.event(&value),
         };
@@ -185,9 +240,8 @@ pub(crate) async fn run(client: kube::Client, stop: CancellationToken) {
 }
 
 /// `name`, with its namespace in front unless that is `default`.
-fn qualified(object: &DynamicObject) -> String {
-    let name = object.metadata.name.as_deref().unwrap_or_default();
-    match object.metadata.namespace.as_deref() {
+pub(crate) fn qualified(namespace: Option<&str>, name: &str) -> String {
+    match namespace {
         None | Some("default") => name.to_owned(),
         Some(namespace) => format!("{namespace}/{name}"),
     }
@@ -275,6 +329,35 @@ mod tests {
         assert_eq!(
             plain(n.daemonset("d", Some(&at(2, 3)))),
             "daemonset/d rolling out"
+        );
+    }
+
+    #[test]
+    fn what_others_show_is_told_once() {
+        let at = |version: u64, available: u64| {
+            json!({"metadata": {"generation": 1, "resourceVersion": version.to_string()},
+                "status": {"observedGeneration": 1, "desiredNumberScheduled": 3,
+                    "updatedNumberScheduled": 3, "numberAvailable": available}})
+        };
+        let followed = Arc::new(Followed::new(["d".to_owned()]));
+        let mut n = Narrator {
+            followed: followed.clone(),
+            ..Narrator::default()
+        };
+        assert_eq!(plain(n.daemonset("d", Some(&at(5, 0)))), "");
+        let done: DynamicObject = serde_json::from_value(json!({
+            "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"resourceVersion": "7"},
+        }))
+        .unwrap();
+        followed.shown("d", &done);
+        assert_eq!(plain(n.daemonset("d", Some(&at(7, 3)))), "");
+        assert_eq!(
+            plain(n.daemonset("d", Some(&at(8, 2)))),
+            "daemonset/d rolling out"
+        );
+        assert_eq!(
+            plain(n.daemonset("d", Some(&at(9, 3)))),
+            "daemonset/d rolled out on 3 nodes"
         );
     }
 

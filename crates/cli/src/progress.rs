@@ -1,7 +1,7 @@
 //! The live display of rollouts: a bar for each DaemonSet on standard error.
 
 use crate::apply::Applied;
-use crate::narrate::{Rollout, resource};
+use crate::narrate::{Followed, Rollout, resource};
 use crate::output::{GOOD, NAME, note, paint};
 use anyhow::{Context, Result};
 use futures::StreamExt;
@@ -10,13 +10,17 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use kube::api::{DynamicObject, WatchEvent, WatchParams};
 
 /// Follows the rollouts until all are done. Bars are drawn on a terminal only.
-pub(crate) async fn follow(client: &kube::Client, daemonsets: &[Applied]) -> Result<()> {
+pub(crate) async fn follow(
+    client: &kube::Client,
+    daemonsets: &[Applied],
+    followed: &Followed,
+) -> Result<()> {
     let bars = MultiProgress::new();
     let width = daemonsets.iter().map(|d| d.name.len()).max().unwrap_or(0);
     let rollouts = daemonsets.iter().map(|daemonset| {
         let bar = bars.add(ProgressBar::no_length().with_style(style()));
         bar.set_prefix(format!("{:width$}", daemonset.name));
-        watch(client, daemonset, bar)
+        watch(client, daemonset, bar, followed)
     });
     try_join_all(rollouts).await?;
     Ok(())
@@ -28,7 +32,12 @@ fn style() -> ProgressStyle {
         .progress_chars("=> ")
 }
 
-async fn watch(client: &kube::Client, daemonset: &Applied, bar: ProgressBar) -> Result<()> {
+async fn watch(
+    client: &kube::Client,
+    daemonset: &Applied,
+    bar: ProgressBar,
+    followed: &Followed,
+) -> Result<()> {
     let Applied { namespace, name } = daemonset;
     let resource = resource("apps", "DaemonSet", "daemonsets");
     let api = kube::Api::<DynamicObject>::namespaced_with(client.clone(), namespace, &resource);
@@ -45,11 +54,13 @@ async fn watch(client: &kube::Client, daemonset: &Applied, bar: ProgressBar) -> 
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     if show(&object, &bar) {
+                        followed.shown(&daemonset.qualified(), &object);
                         finish(daemonset, &bar);
                         return Ok(());
                     }
                 }
-                WatchEvent::Deleted(_) => {
+                WatchEvent::Deleted(object) => {
+                    followed.shown(&daemonset.qualified(), &object);
                     bar.abandon_with_message("deleted");
                     return Ok(());
                 }
@@ -77,7 +88,7 @@ fn finish(daemonset: &Applied, bar: &ProgressBar) {
     bar.finish_and_clear();
     note(format_args!(
         "{} {} on {nodes} nodes in {seconds:.1} s",
-        paint(NAME, format_args!("daemonset/{}", daemonset.name)),
+        paint(NAME, format_args!("daemonset/{}", daemonset.qualified())),
         paint(GOOD, "rolled out"),
     ));
 }

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use pernode_cluster::{Capacity, Cluster, NodeManifest, Nodes, Storage};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 /// Runs until SIGINT or SIGTERM.
 pub(crate) async fn run(options: Up) -> Result<ExitCode> {
@@ -29,9 +29,19 @@ pub(crate) async fn run(options: Up) -> Result<ExitCode> {
             file.display()
         ));
     }
-    let narrator = tokio::spawn(narrate::run(cluster.client(), stop.clone()));
+    let daemonsets = apply::daemonsets(&manifests);
+    let names = daemonsets.iter().map(apply::Applied::qualified);
+    let followed = Arc::new(narrate::Followed::new(names));
+    let tell = narrate::run(cluster.client(), followed.clone(), stop.clone());
+    let narrator = tokio::spawn(tell);
+    let work = async {
+        apply::apply(&cluster.client(), manifests).await?;
+        progress::follow(&cluster.client(), &daemonsets, &followed).await?;
+        stop.cancelled().await;
+        Ok(())
+    };
     let outcome = tokio::select! {
-        outcome = work(&cluster, manifests, &stop) => outcome,
+        outcome = work => outcome,
         () = stop.cancelled() => Ok(()),
     };
     stop.cancel();
@@ -112,18 +122,5 @@ async fn greet(cluster: &Cluster, seconds: f64) -> Result<()> {
         cluster.kubeconfig_path().display()
     ));
     data("  stop        Ctrl-C");
-    Ok(())
-}
-
-/// Applies what was asked for, shows the rollouts, then waits for the signal.
-async fn work(
-    cluster: &Cluster,
-    manifests: Vec<apply::Manifest>,
-    stop: &CancellationToken,
-) -> Result<()> {
-    let client = cluster.client();
-    let applied = apply::apply(&client, manifests).await?;
-    progress::follow(&client, &applied).await?;
-    stop.cancelled().await;
     Ok(())
 }

@@ -34,7 +34,7 @@ pub(crate) async fn create(
         }
         ("", "Node") => node::admit(actor, place, object)?,
         ("", "Service") => {
-            service::admit(actor, place, object)?;
+            service::admit(actor, place, (None, object))?;
             quota::check(actor, place, object)?;
         }
         ("", "ConfigMap" | "Secret" | "PersistentVolumeClaim" | "ResourceQuota")
@@ -57,7 +57,7 @@ pub(crate) async fn update(
 ) -> Result<Vec<String>, Failure> {
     match (place.resource.group, place.resource.kind) {
         ("", "Node") => node::check_update(actor, place, (old, new))?,
-        ("", "Service") if part == Part::Main => service::admit(actor, place, new)?,
+        ("", "Service") if part == Part::Main => service::admit(actor, place, (Some(old), new))?,
         ("rbac.authorization.k8s.io", _) if changed(old, new) => {
             escalation::check(actor, place, new)?;
         }

@@ -37,6 +37,7 @@ pub(crate) struct Inner {
     pub(crate) requests: Semaphore,
     pub(crate) watches: Semaphore,
     pub(crate) addresses: crate::admission::service::Addresses,
+    pub(crate) node_ports: crate::admission::service::NodePorts,
     pub(crate) started: Instant,
 }
 

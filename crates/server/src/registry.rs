@@ -19,5 +19,5 @@ pub(crate) use list::list;
 pub(crate) use patch::{patch, patch_with};
 pub(crate) use read::get;
 pub(crate) use update::{check_name, check_uid, check_version, replace, update, version};
-pub(crate) use watch::watch;
+pub(crate) use watch::{Seat, too_many, watch};
 pub(crate) use write::{Part, Place, attrs_of, change};

@@ -183,6 +183,54 @@ fn services_keep_their_address() {
     assert_eq!(headless["spec"]["clusterIPs"], json!(["None"]));
 }
 
+#[test]
+fn services_leave_behind_what_belonged_to_their_old_type() {
+    let old = yaml(
+        "{spec: {type: LoadBalancer, clusterIP: 10.0.0.7, clusterIPs: [10.0.0.7], externalTrafficPolicy: Local,
+          internalTrafficPolicy: Cluster, allocateLoadBalancerNodePorts: true, healthCheckNodePort: 30001,
+          ports: [{port: 80, protocol: TCP, nodePort: 30000}]}}",
+    );
+    let check = |kind_of_service: &str, wanted: &str| {
+        let mut new = old.clone();
+        new["spec"]["type"] = kind_of_service.into();
+        prepare_update(kind("", "Service"), &mut new, &old);
+        assert_eq!(new["spec"], yaml(wanted));
+    };
+    check(
+        "NodePort",
+        "{type: NodePort, clusterIP: 10.0.0.7, clusterIPs: [10.0.0.7], externalTrafficPolicy: Local,
+          internalTrafficPolicy: Cluster, ports: [{port: 80, protocol: TCP, nodePort: 30000}]}",
+    );
+    check(
+        "ClusterIP",
+        "{type: ClusterIP, clusterIP: 10.0.0.7, clusterIPs: [10.0.0.7],
+          internalTrafficPolicy: Cluster, ports: [{port: 80, protocol: TCP}]}",
+    );
+    check(
+        "ExternalName",
+        "{type: ExternalName, ports: [{port: 80, protocol: TCP}]}",
+    );
+}
+
+#[test]
+fn ports_on_nodes_are_shared_between_protocols() {
+    let mut service = yaml(
+        "{spec: {type: NodePort, ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP},
+          {port: 80, protocol: TCP}, {port: 81, protocol: TCP, nodePort: 31000}]}}",
+    );
+    let mut numbers = 30000..;
+    service::set_node_ports(&mut service, || numbers.next());
+    assert_eq!(
+        service::node_ports(&service),
+        [
+            (0, 30000, "UDP"),
+            (1, 30000, "TCP"),
+            (2, 30001, "TCP"),
+            (3, 31000, "TCP")
+        ]
+    );
+}
+
 const RUNNING: &str = "
     metadata: {name: p, generation: 1}
     spec: {nodeName: n1, terminationGracePeriodSeconds: 30}

@@ -1,4 +1,7 @@
-//! Services get an address. Nothing routes to it here; clients look at it all the same.
+//! Services get an address, and ports on the nodes where their type has them. Nothing routes to
+//! either here; clients look at them all the same.
+
+mod node_ports;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,8 +16,10 @@ use crate::key;
 use crate::object;
 use crate::registry::Place;
 
-/// The last number of an address: 0 and 255 are not for hosts.
-const HOSTS: std::ops::RangeInclusive<u8> = 1..=254;
+pub(crate) use node_ports::NodePorts;
+
+/// The host part of an address: the first and the last are not for hosts.
+const HOSTS: std::ops::RangeInclusive<u16> = 1..=65_534;
 
 /// Hands out service addresses.
 ///
@@ -22,7 +27,7 @@ const HOSTS: std::ops::RangeInclusive<u8> = 1..=254;
 /// services are not stored yet, are remembered as well.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    network: [u8; 3],
+    network: [u8; 2],
     recent: Mutex<Vec<String>>,
 }
 
@@ -30,7 +35,7 @@ pub(crate) struct Addresses {
 const RECENT_MAX: usize = 64;
 
 impl Addresses {
-    pub(crate) fn new(network: [u8; 3]) -> Self {
+    pub(crate) fn new(network: [u8; 2]) -> Self {
         Self {
             network,
             recent: Mutex::default(),
@@ -42,9 +47,9 @@ impl Addresses {
         self.address(*HOSTS.start())
     }
 
-    fn address(&self, host: u8) -> String {
-        let [a, b, c] = self.network;
-        format!("{a}.{b}.{c}.{host}")
+    fn address(&self, host: u16) -> String {
+        let ([a, b], [c, d]) = (self.network, host.to_be_bytes());
+        format!("{a}.{b}.{c}.{d}")
     }
 
     fn take(&self, taken: &BTreeSet<String>) -> Option<String> {
@@ -61,8 +66,17 @@ impl Addresses {
     }
 }
 
-/// Gives a service an address, or checks the one it asks for.
-pub(super) fn admit(actor: &Actor, place: &Place, service: &mut Value) -> Result<(), Status> {
+/// Gives a service an address and ports on the nodes, or checks those it asks for.
+pub(super) fn admit(
+    actor: &Actor,
+    place: &Place,
+    (old, service): (Option<&Value>, &mut Value),
+) -> Result<(), Status> {
+    address(actor, place, service)?;
+    node_ports::admit(actor, place, (old, service))
+}
+
+fn address(actor: &Actor, place: &Place, service: &mut Value) -> Result<(), Status> {
     let spec = &service["spec"];
     if spec["type"] == "ExternalName" {
         return Ok(());
@@ -125,12 +139,14 @@ mod tests {
 
     #[test]
     fn addresses_are_handed_out_once() {
-        let addresses = Addresses::new([10, 96, 0]);
+        let addresses = Addresses::new([10, 96]);
         assert_eq!(addresses.first(), "10.96.0.1");
         let taken = BTreeSet::from(["10.96.0.2".to_owned()]);
         assert_eq!(addresses.take(&taken).unwrap(), "10.96.0.3");
         assert_eq!(addresses.take(&taken).unwrap(), "10.96.0.4");
-        let all = (1..=254).map(|host| format!("10.96.0.{host}")).collect();
+        let mut all: BTreeSet<String> = HOSTS.map(|host| addresses.address(host)).collect();
         assert_eq!(addresses.take(&all), None);
+        all.remove("10.96.200.7");
+        assert_eq!(addresses.take(&all).unwrap(), "10.96.200.7");
     }
 }

@@ -24,8 +24,8 @@ pub struct Options {
     pub taint_new_nodes: bool,
     /// Age at which events are deleted. Default: 1 hour, as in Kubernetes.
     pub event_ttl: Duration,
-    /// The first three numbers of the network of service addresses. Default: 10.96.0.
-    pub service_network: [u8; 3],
+    /// The first two numbers of the network of service addresses. Default: 10.96.
+    pub service_network: [u8; 2],
     /// PEM of the CA, published in the ConfigMap `kube-root-ca.crt` of each namespace.
     pub ca_certificate: Option<String>,
     /// The address clients reach the server under, as shown in discovery.
@@ -39,7 +39,7 @@ impl Default for Options {
             require_service_account: true,
             taint_new_nodes: true,
             event_ttl: Duration::from_hours(1),
-            service_network: [10, 96, 0],
+            service_network: [10, 96],
             ca_certificate: None,
             public_address: "127.0.0.1:6443".to_owned(),
         }
@@ -136,6 +136,7 @@ impl Builder {
             requests: Semaphore::new(limits.requests_max),
             watches: Semaphore::new(limits.watches_max),
             addresses: crate::admission::service::Addresses::new(self.options.service_network),
+            node_ports: crate::admission::service::NodePorts::default(),
             documents: crate::documents::Documents::default(),
             store: self.store,
             schema: self.schema,

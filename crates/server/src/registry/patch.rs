@@ -1,6 +1,7 @@
 //! Patching objects: four kinds of patch, one way to store what they lead to.
 
 use pernode_api::decode::{DecodeError, Parsed, check_value, parse_json};
+use pernode_api::defaults::check_conversion;
 use pernode_api::field_error::FieldError;
 use pernode_api::managed;
 use pernode_api::patch::{self as rules, PatchError};
@@ -243,6 +244,10 @@ impl Patching<'_> {
             };
             Status::invalid_patch(&shown, &error.to_string())
         })?;
+        check_conversion(self.place.resource, patched).map_err(|why| match self.kind {
+            Kind::Json | Kind::Merge => Status::invalid_patch(&patched.to_string(), &why),
+            Kind::Strategic | Kind::Apply => Status::unmapped(why),
+        })?;
         let found = [self.found.clone(), unknown].concat();
         decode::unknown_fields(self.options.validation, found, |all| {
             Status::invalid_patch(&shown.unwrap_or_default(), &all)
@@ -282,8 +287,19 @@ impl Patching<'_> {
         let type_id = schema.type_of(self.place.resource);
         let writer = write::writer(&self.call.actor, self.part, &self.options);
         let force = self.options.force.unwrap_or_default();
-        managed::apply(schema, type_id, live, &self.patch, &writer, force)
-            .map_err(|error| Failure::from(error.to_status()))
+        let applied = managed::apply(schema, type_id, live, &self.patch, &writer, force)
+            .map_err(|error| Failure::from(error.to_status()))?;
+        let resource = self.place.resource;
+        check_conversion(resource, &applied).map_err(|why| {
+            let namespace = self.place.namespace.as_deref().unwrap_or_default();
+            Status::unmapped(format!(
+                "failed to convert to unversioned ({namespace}/{}; {}, Kind={}): {why}",
+                self.place.name,
+                resource.api_version(),
+                resource.kind
+            ))
+        })?;
+        Ok(applied)
     }
 
     async fn settle_applied(&self, old: &Value) -> Result<(Settled, Vec<String>), Failure> {

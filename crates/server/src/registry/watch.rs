@@ -36,10 +36,8 @@ pub(crate) async fn watch(call: &Call) -> Result<Response, Failure> {
     let selection = Selection::of(call)?;
     let lines = Lines::new(call.api().schema.clone(), call.viewer()?, selection);
     let within = life(call)?;
-    let Some(place) = Place::take(call.api()) else {
-        return Err(
-            Status::too_many_requests("too many watches, please try again later", 5).into(),
-        );
+    let Some(seat) = Seat::take(call.api()) else {
+        return Err(too_many().into());
     };
     let start = Start::of(call, lines.selection()).await?;
     let now = Instant::now();
@@ -51,12 +49,17 @@ pub(crate) async fn watch(call: &Call) -> Result<Response, Failure> {
         next_bookmark: now + every,
         deadline: now + within,
         closing: call.closing.clone(),
-        _place: place,
+        _seat: seat,
     };
     let body = stream::unfold(watcher, |mut watcher| async move {
         watcher.next().await.map(|chunk| (chunk, watcher))
     });
     Ok(reply::typed(200, "application/json", Body::stream(body)))
+}
+
+/// The answer when all seats are taken.
+pub(crate) fn too_many() -> Status {
+    Status::too_many_requests("too many watches, please try again later", 5)
 }
 
 fn life(call: &Call) -> Result<Duration, Status> {
@@ -69,18 +72,18 @@ fn life(call: &Call) -> Result<Duration, Status> {
     Ok(asked.unwrap_or(call.api().options.limits.watch_within))
 }
 
-/// A place among the watches there may be; given back when the watch ends.
-struct Place(Arc<Inner>);
+/// A seat among the watches there may be; given back when the watch ends.
+pub(crate) struct Seat(Arc<Inner>);
 
-impl Place {
-    fn take(api: &Arc<Inner>) -> Option<Self> {
+impl Seat {
+    pub(crate) fn take(api: &Arc<Inner>) -> Option<Self> {
         api.watches.try_acquire().ok()?.forget();
         api.metrics.watches(1);
         Some(Self(api.clone()))
     }
 }
 
-impl Drop for Place {
+impl Drop for Seat {
     fn drop(&mut self) {
         self.0.watches.add_permits(1);
         self.0.metrics.watches(-1);
@@ -184,7 +187,7 @@ struct Watcher {
     next_bookmark: Instant,
     deadline: Instant,
     closing: CancellationToken,
-    _place: Place,
+    _seat: Seat,
 }
 
 impl Watcher {

@@ -501,6 +501,68 @@ async fn services_have_addresses() {
 }
 
 #[tokio::test]
+async fn services_have_ports_on_nodes() {
+    let client = Client::new().await;
+    let path = "/api/v1/namespaces/default/services";
+    let service = |name: &str, spec: Value| json!({"metadata": {"name": name}, "spec": spec});
+    let ports = |answer: &Value| -> Vec<u64> {
+        let ports = answer["spec"]["ports"].as_array().unwrap();
+        ports
+            .iter()
+            .map(|p| p["nodePort"].as_u64().unwrap_or(0))
+            .collect()
+    };
+    let dns = json!({"type": "NodePort", "ports": [
+        {"name": "u", "port": 53, "protocol": "UDP"}, {"name": "t", "port": 53}, {"name": "w", "port": 80},
+    ]});
+    let created = client.post(path, &service("a", dns)).await.json();
+    assert_eq!(ports(&created), [30086, 30086, 30087], "{created}");
+    let chosen = json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30087}]});
+    assert_eq!(
+        client.post(path, &service("b", chosen)).await.status(),
+        "422 Invalid Service \"b\" is invalid: spec.ports[0].nodePort: Invalid value: 30087: provided port is already allocated"
+    );
+    let local =
+        json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [{"port": 80}]});
+    let created = client.post(path, &service("c", local)).await.json();
+    assert_eq!(created["spec"]["healthCheckNodePort"], 30089, "{created}");
+    let a = format!("{path}/a");
+    let inside = json!({"spec": {"type": "ClusterIP"}});
+    let changed = client.patch("strategic-merge", &a, &inside).await.json();
+    assert_eq!(ports(&changed), [0, 0, 0], "{changed}");
+    assert!(changed["spec"]["externalTrafficPolicy"].is_null());
+    let outside = json!({"spec": {"type": "NodePort"}});
+    let changed = client.patch("strategic-merge", &a, &outside).await.json();
+    assert_eq!(ports(&changed), [30090, 30090, 30091], "{changed}");
+}
+
+#[tokio::test]
+async fn a_template_generation_is_a_number_however_it_is_written() {
+    let client = Client::new().await;
+    client.post(SETS, &set("a")).await;
+    let path = format!("{SETS}/a");
+    let annotations = json!({"deprecated.daemonset.template.generation": "abc"});
+    let patch = json!({"metadata": {"annotations": annotations}});
+    let why = "strconv.ParseInt: parsing \"abc\": invalid syntax";
+    let merged = client.patch("merge", &path, &patch).await;
+    assert_eq!(merged.code, 422, "{}", merged.text);
+    assert!(merged.status().ends_with(why), "{}", merged.text);
+    let merged = client.patch("strategic-merge", &path, &patch).await;
+    assert_eq!(merged.status(), format!("500  {why}"));
+    for name in ["a", "b"] {
+        let mut applied = set(name);
+        applied["metadata"]["annotations"] = annotations.clone();
+        let path = format!("{SETS}/{name}?fieldManager=m&force=true");
+        assert_eq!(
+            client.patch("apply", &path, &applied).await.status(),
+            format!(
+                "500  failed to convert to unversioned (default/{name}; apps/v1, Kind=DaemonSet): {why}"
+            )
+        );
+    }
+}
+
+#[tokio::test]
 async fn collections_are_deleted() {
     let client = Client::new().await;
     for name in ["a", "b"] {
@@ -532,8 +594,40 @@ async fn logs_tell_a_simulated_life() {
         wrong.status(),
         "400 BadRequest container zz is not valid for pod p"
     );
+    let bad = client.get(&format!("{PODS}/p/log?tailLines=-1")).await;
+    assert_eq!(
+        bad.status(),
+        "422 Invalid PodLogOptions \"p\" is invalid: tailLines: Invalid value: -1: must be greater than or equal to 0"
+    );
     let exec = client
         .post(&format!("{PODS}/p/exec?command=ls"), &json!({}))
         .await;
     assert_eq!(exec.status(), "400 BadRequest Upgrade request required");
+}
+
+#[tokio::test]
+async fn a_log_is_followed_to_its_end() {
+    let client = Client::new().await;
+    client.post(PODS, &pod("p")).await;
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
+    client.post(&format!("{PODS}/p/binding"), &binding).await;
+    let follower = client.clone();
+    let followed = tokio::spawn(async move {
+        let path = format!("{PODS}/p/log?follow=true&tailLines=1");
+        follower.get(&path).await.text
+    });
+    // Whatever of this comes before the follower has begun is in its first line.
+    let ready = |reason: &str, phase: &str| {
+        json!({"status": {"phase": phase, "conditions": [
+            {"type": "Ready", "status": "False", "reason": reason, "lastTransitionTime": "2030-01-01T00:00:00Z"},
+        ]}})
+    };
+    for (reason, phase) in [("Starting", "Running"), ("PodCompleted", "Succeeded")] {
+        let path = format!("{PODS}/p/status");
+        let patched = client.patch("merge", &path, &ready(reason, phase)).await;
+        assert_eq!(patched.code, 200, "{}", patched.text);
+    }
+    let text = followed.await.unwrap();
+    assert!(text.ends_with("Ready is False (PodCompleted)\n"), "{text}");
+    assert!(!text.contains("pod created"), "only the last line: {text}");
 }
