@@ -3,7 +3,11 @@
 //! Pods whose node has gone, pods that are being deleted but were never given to a node, and, of
 //! the pods that have ended, the oldest beyond a threshold (upstream: pod garbage collector).
 
+#[cfg(test)]
+mod tests;
+
 use crate::meta::seconds;
+use crate::node::Node;
 use crate::pod::{Pod, PodRef};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -55,6 +59,8 @@ struct Tracked {
     node: String,
     ended: bool,
     created: Option<Timestamp>,
+    /// The node it was given to has gone; one of the same name may have come since.
+    bereft: bool,
     /// The deletion was handed out; the watch has not shown it yet.
     handed_out: bool,
     /// When it is to be looked at on its own.
@@ -66,12 +72,14 @@ struct Tracked {
 pub struct Collector {
     terminated_max: usize,
     quarantine: SignedDuration,
-    nodes: BTreeSet<String>,
+    /// Uids by name.
+    nodes: BTreeMap<String, String>,
     pods: BTreeMap<String, Tracked>,
     by_node: BTreeMap<String, BTreeSet<String>>,
     /// Ended pods, oldest first.
     ended: BTreeSet<(Option<Timestamp>, String)>,
     /// Nodes that have pods but do not exist, and when that is long enough ago.
+    /// Invariant: each pod of such a node that was not handed out has a `due`.
     missing: BTreeMap<String, Timestamp>,
     /// Single pods to look at, and when. Invariant: each pod's `due`.
     due: BTreeSet<(Timestamp, String)>,
@@ -89,7 +97,7 @@ impl Collector {
         Self {
             terminated_max,
             quarantine,
-            nodes: BTreeSet::new(),
+            nodes: BTreeMap::new(),
             pods: BTreeMap::new(),
             by_node: BTreeMap::new(),
             ended: BTreeSet::new(),
@@ -98,23 +106,50 @@ impl Collector {
         }
     }
 
-    /// Takes the arrival of a node.
-    pub fn apply_node(&mut self, name: &str) {
-        if self.nodes.insert(name.into()) {
-            self.missing.remove(name);
+    /// Takes a node's state. Pods that were given to an earlier node of this name are collected: that
+    /// node took their containers with it (upstream looks at the name only, kubernetes #71349).
+    pub fn apply_node(&mut self, node: &Node, now: Timestamp) {
+        let meta = &node.metadata;
+        match self.nodes.get(&meta.name) {
+            Some(known) if *known == meta.uid => return,
+            Some(_) => self.remove_node(&meta.name, now),
+            None => {}
+        }
+        self.nodes.insert(meta.name.clone(), meta.uid.clone());
+        self.missing.remove(&meta.name);
+        for uid in self.by_node.get(&meta.name).cloned().into_iter().flatten() {
+            let Some(pod) = self.pods.get_mut(&uid) else {
+                continue;
+            };
+            // The two watches are not in step: a pod of the new node may have been seen first.
+            pod.bereft &= pod.created <= meta.creation_timestamp;
+            if pod.bereft {
+                self.look_at(&uid, now);
+            }
         }
     }
 
     /// Takes the departure of a node.
     pub fn remove_node(&mut self, name: &str, now: Timestamp) {
-        if self.nodes.remove(name) && self.by_node.contains_key(name) {
-            self.missing.insert(name.into(), now + self.quarantine);
+        if self.nodes.remove(name).is_none() {
+            return;
+        }
+        let Some(pods) = self.by_node.get(name).cloned() else {
+            return;
+        };
+        let due = now + self.quarantine;
+        self.missing.insert(name.into(), due);
+        for uid in pods {
+            if let Some(tracked) = self.pods.get_mut(&uid) {
+                tracked.bereft = true;
+                self.look_at(&uid, due);
+            }
         }
     }
 
     /// Keeps only the nodes that a fresh list contains.
     pub fn retain_nodes(&mut self, listed: &BTreeSet<&str>, now: Timestamp) {
-        let gone = self.nodes.iter().filter(|name| !listed.contains(&***name));
+        let gone = self.nodes.keys().filter(|name| !listed.contains(&***name));
         let gone: Vec<String> = gone.cloned().collect();
         for name in gone {
             self.remove_node(&name, now);
@@ -124,31 +159,53 @@ impl Collector {
     /// Takes a pod's state.
     pub fn apply_pod(&mut self, pod: &Pod, now: Timestamp) {
         let uid = &pod.metadata.uid;
-        let handed_out = self.pods.get(uid).is_some_and(|old| old.handed_out);
-        self.remove_pod(uid);
+        let node = &pod.spec.node_name;
+        let old = self.forget(uid);
+        let handed_out = old.as_ref().is_some_and(|old| old.handed_out);
+        let old_node = old.as_ref().map(|old| old.node.clone());
+        let same = old.filter(|old| old.node == *node);
+        let due = same.as_ref().and_then(|old| old.due);
+        let due = due.or_else(|| self.first_look(pod, now));
         let tracked = Tracked {
             pod: pod.reference(),
-            node: pod.spec.node_name.clone(),
+            node: node.clone(),
             ended: pod.status.phase.is_terminal(),
             created: pod.metadata.creation_timestamp,
+            bereft: same.is_some_and(|old| old.bereft),
             handed_out,
             due: None,
         };
         if tracked.ended {
             self.ended.insert((tracked.created, uid.clone()));
         }
-        let node = &tracked.node;
-        let undeletable = node.is_empty() && pod.metadata.is_deleting() && !handed_out;
         if !node.is_empty() {
-            if !self.nodes.contains(node) && !self.missing.contains_key(node) {
-                self.missing.insert(node.clone(), now + self.quarantine);
-            }
             let uids = self.by_node.entry(node.clone()).or_default();
             uids.insert(uid.clone());
         }
         self.pods.insert(uid.clone(), tracked);
-        if undeletable {
-            self.look_at(uid, now);
+        if let Some(due) = due.filter(|_| !handed_out) {
+            self.look_at(uid, due);
+        }
+        self.drop_empty(old_node.as_deref());
+    }
+
+    /// When a pod that is new on its node is looked at on its own, if ever.
+    fn first_look(&mut self, pod: &Pod, now: Timestamp) -> Option<Timestamp> {
+        let node = &pod.spec.node_name;
+        if node.is_empty() {
+            return pod.metadata.is_deleting().then_some(now);
+        }
+        if self.nodes.contains_key(node) {
+            return None;
+        }
+        let due = now + self.quarantine;
+        Some(*self.missing.entry(node.clone()).or_insert(due))
+    }
+
+    /// A node that does not exist is remembered only while it has pods.
+    fn drop_empty(&mut self, node: Option<&str>) {
+        if let Some(node) = node.filter(|node| !self.by_node.contains_key(*node)) {
+            self.missing.remove(node);
         }
     }
 
@@ -164,9 +221,12 @@ impl Collector {
 
     /// Takes the departure of a pod.
     pub fn remove_pod(&mut self, uid: &str) {
-        let Some(gone) = self.pods.remove(uid) else {
-            return;
-        };
+        let gone = self.forget(uid);
+        self.drop_empty(gone.as_ref().map(|gone| &*gone.node));
+    }
+
+    fn forget(&mut self, uid: &str) -> Option<Tracked> {
+        let gone = self.pods.remove(uid)?;
         self.ended.remove(&(gone.created, uid.into()));
         if let Some(due) = gone.due {
             self.due.remove(&(due, uid.into()));
@@ -177,6 +237,7 @@ impl Collector {
                 self.by_node.remove(&gone.node);
             }
         }
+        Some(gone)
     }
 
     /// Keeps only the pods that a fresh list contains; follow with `apply_pod` for each.
@@ -199,17 +260,6 @@ impl Collector {
     /// The pods to collect now.
     pub fn plan(&mut self, now: Timestamp) -> Plan {
         let mut plan = Plan::default();
-        let over = self.missing.iter().filter(|(_, at)| **at <= now);
-        let over: Vec<String> = over.map(|(name, _)| name.clone()).collect();
-        for node in over {
-            // Stays in `missing`, so that pods that are still seen later are collected too.
-            for uid in self.by_node.get(&node).cloned().into_iter().flatten() {
-                self.collect(&uid, Cause::Orphaned, now, &mut plan);
-            }
-            if !self.by_node.contains_key(&node) {
-                self.missing.remove(&node);
-            }
-        }
         while self.due.first().is_some_and(|(at, _)| *at <= now) {
             let Some((_, uid)) = self.due.pop_first() else {
                 break;
@@ -222,23 +272,15 @@ impl Collector {
             }
         }
         let excess = self.ended.len().saturating_sub(self.terminated_max);
-        let oldest: Vec<String> = self
-            .ended
-            .iter()
-            .take(excess)
-            .map(|e| e.1.clone())
-            .collect();
-        for uid in oldest {
-            self.collect(&uid, Cause::Terminated, now, &mut plan);
+        let oldest = self.ended.iter().take(excess).map(|(_, uid)| uid.clone());
+        for uid in oldest.collect::<Vec<_>>() {
+            // One that failed waits for its turn.
+            if self.pods.get(&uid).is_some_and(|pod| pod.due.is_none()) {
+                self.collect(&uid, Cause::Terminated, now, &mut plan);
+            }
         }
-        plan.next = self.next(now);
+        plan.next = self.due.first().map(|(at, _)| *at);
         plan
-    }
-
-    fn next(&self, now: Timestamp) -> Option<Timestamp> {
-        let missing = self.missing.values().copied().filter(|at| *at > now);
-        let due = self.due.first().map(|(at, _)| *at);
-        missing.chain(due).min()
     }
 
     /// Why a pod that is looked at on its own is to go, if it still is.
@@ -247,7 +289,10 @@ impl Collector {
         if tracked.node.is_empty() {
             return Some(Cause::Unscheduled);
         }
-        let orphaned = self.missing.get(&tracked.node).is_some_and(|at| *at <= now);
+        let orphaned = match self.missing.get(&tracked.node) {
+            Some(at) => *at <= now,
+            None => tracked.bereft,
+        };
         orphaned.then_some(Cause::Orphaned)
     }
 

@@ -26,9 +26,9 @@ impl Decide for Collector {
                 let names: BTreeSet<&str> =
                     nodes.iter().map(|n| n.metadata.name.as_str()).collect();
                 self.retain_nodes(&names, now);
-                names.iter().for_each(|name| self.apply_node(name));
+                nodes.iter().for_each(|node| self.apply_node(node, now));
             }
-            Seen::Node(Event::Apply(node)) => self.apply_node(&node.metadata.name),
+            Seen::Node(Event::Apply(node)) => self.apply_node(&node, now),
             Seen::Node(Event::Delete(node)) => self.remove_node(&node.metadata.name, now),
             Seen::Pod(Event::Reset(pods)) => {
                 let uids: BTreeSet<&str> = pods.iter().map(|p| p.metadata.uid.as_str()).collect();

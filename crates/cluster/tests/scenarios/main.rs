@@ -2,6 +2,8 @@
 //!
 //! Each test is named by its scenario's number; what is *Right* there is expected here.
 
+mod failing;
+mod nodes;
 mod world;
 
 use serde_json::json;
@@ -218,14 +220,4 @@ async fn s17a_a_daemonset_made_anew_adopts_without_a_restart() {
     world.apply(json!({})).await;
     world.until_status([3, 3, 0, 3, 3, 3, 0]).await;
     assert_eq!(world.uids().await, before);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s19a_pods_for_a_departed_node_go() {
-    let world = World::start_without(&["t1", "t2", "t3"], &["kube-scheduler"]).await;
-    world.apply(json!({})).await;
-    world.until_status([3, 3, 0, 0, 3, 0, 3]).await;
-    world.delete_node("t3").await;
-    world.until_status([2, 2, 0, 0, 2, 0, 2]).await;
-    assert!(world.names_on("t3").await.is_empty());
 }

@@ -93,7 +93,7 @@ impl World {
             .unwrap();
     }
 
-    async fn make_node(&self, name: &str) {
+    pub(crate) async fn make_node(&self, name: &str) {
         let resources = json!({"cpu": "4", "memory": "8Gi", "pods": "110"});
         let node = json!({
             "apiVersion": "v1", "kind": "Node",
@@ -206,7 +206,7 @@ impl World {
         uids
     }
 
-    async fn pods_on(&self, node: &str) -> Vec<Value> {
+    pub(crate) async fn pods_on(&self, node: &str) -> Vec<Value> {
         const AIM: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0";
         let mut pods = self.pods().await;
         pods.retain(|p| text(p, AIM) == node);
@@ -322,6 +322,33 @@ impl World {
             .collect()
     }
 
+    /// The images that the pods want, sorted.
+    pub(crate) async fn images(&self) -> Vec<String> {
+        let pods = self.pods().await;
+        let image = |pod: &Value| text(pod, "/spec/containers/0/image");
+        let mut images: Vec<String> = pods.iter().map(image).collect();
+        images.sort_unstable();
+        images
+    }
+
+    /// Allows so many pods, or any number.
+    pub(crate) async fn quota(&self, pods: Option<u32>) {
+        const QUOTAS: &str = "/api/v1/namespaces/default/resourcequotas";
+        let path = format!("{QUOTAS}/q");
+        let json = "application/json";
+        let Some(pods) = pods else {
+            self.send(Method::DELETE, &path, json, &Value::Null)
+                .await
+                .unwrap();
+            return;
+        };
+        let spec = json!({"hard": {"pods": pods.to_string()}});
+        let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": spec});
+        if self.send(Method::POST, QUOTAS, json, &quota).await.is_err() {
+            self.merge(&path, json!({"spec": spec})).await;
+        }
+    }
+
     pub(crate) async fn has_event(&self, reason: &str) -> bool {
         let list = self.get("/api/v1/namespaces/default/events").await;
         list["items"]
@@ -333,10 +360,20 @@ impl World {
 
     /// Waits until something is so.
     pub(crate) async fn until(&self, what: &str, holds: impl AsyncFn() -> bool) {
+        self.until_within(WITHIN.as_secs(), what, holds).await;
+    }
+
+    /// Waits until something is so that may take long.
+    pub(crate) async fn until_within(
+        &self,
+        seconds: u64,
+        what: &str,
+        holds: impl AsyncFn() -> bool,
+    ) {
         let began = Instant::now();
         while !holds().await {
             assert!(
-                began.elapsed() < WITHIN,
+                began.elapsed().as_secs() < seconds,
                 "never: {what}; status {:?}",
                 self.status().await
             );
