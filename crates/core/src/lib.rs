@@ -27,6 +27,7 @@ pub mod pod;
 pub mod podgc;
 pub mod podlife;
 pub mod quantity;
+pub mod quota;
 pub mod schedule;
 pub mod selector;
 pub mod taint;

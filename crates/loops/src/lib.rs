@@ -16,6 +16,7 @@
 //! | `namespace-controller` | here | empties namespaces that are being deleted |
 //! | `serviceaccount-controller` | here | service account `default` and the CA of each namespace |
 //! | `disruption-controller` | here | status of pod disruption budgets |
+//! | `resourcequota-controller` | `core::quota` | status of resource quotas |
 
 mod disruption;
 mod drive;
@@ -24,6 +25,7 @@ mod garbage;
 mod lifecycle;
 mod namespaces;
 mod podgc;
+mod quotas;
 mod scheduler;
 mod service_accounts;
 
@@ -55,6 +57,8 @@ pub mod names {
     pub const SERVICE_ACCOUNT: &str = "serviceaccount-controller";
     /// Keeps the status of pod disruption budgets.
     pub const DISRUPTION: &str = "disruption-controller";
+    /// Keeps the status of resource quotas.
+    pub const QUOTA: &str = "resourcequota-controller";
 }
 
 /// What the loops are given.
@@ -108,6 +112,7 @@ pub async fn run(
                 .map(|c| service_accounts::run(c, &options.ca_certificate))
         ),
         maybe(unless(names::DISRUPTION).map(disruption::run)),
+        maybe(unless(names::QUOTA).map(quotas::run)),
     );
 }
 

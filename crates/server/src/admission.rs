@@ -6,7 +6,7 @@ mod limits;
 mod namespace;
 mod node;
 mod pod;
-mod quota;
+pub(crate) mod quota;
 pub(crate) mod service;
 
 use pernode_api::status::Status;
@@ -30,17 +30,9 @@ pub(crate) async fn create(
             pod::admit(actor, place, object)?;
             limits::admit(actor, place, object)?;
             node::check_pod(actor, place, object)?;
-            quota::check(actor, place, object)?;
         }
         ("", "Node") => node::admit(actor, place, object)?,
-        ("", "Service") => {
-            service::admit(actor, place, (None, object))?;
-            quota::check(actor, place, object)?;
-        }
-        ("", "ConfigMap" | "Secret" | "PersistentVolumeClaim" | "ResourceQuota")
-        | ("apps", "DaemonSet") => {
-            quota::check(actor, place, object)?;
-        }
+        ("", "Service") => service::admit(actor, place, (None, object))?,
         ("rbac.authorization.k8s.io", _) => escalation::check(actor, place, object)?,
         _ => {}
     }

@@ -38,6 +38,7 @@ pub(crate) struct Inner {
     pub(crate) watches: Semaphore,
     pub(crate) addresses: crate::admission::service::Addresses,
     pub(crate) node_ports: crate::admission::service::NodePorts,
+    pub(crate) quotas: crate::admission::quota::Quotas,
     pub(crate) started: Instant,
 }
 

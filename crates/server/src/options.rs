@@ -66,6 +66,14 @@ impl WriteOptions {
         })
     }
 
+    /// Options of a write that upstream's server makes by itself too, under its name.
+    pub(crate) fn of_server() -> Self {
+        Self {
+            manager: "kube-apiserver".to_owned(),
+            ..Self::internal()
+        }
+    }
+
     /// Options of a write the server makes by itself.
     pub(crate) fn internal() -> Self {
         Self {

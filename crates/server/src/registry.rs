@@ -11,7 +11,7 @@ mod read;
 mod selection;
 mod update;
 mod watch;
-mod write;
+pub(crate) mod write;
 
 pub(crate) use create::{create, insert};
 pub(crate) use delete::{delete, delete_collection, remove};

@@ -78,6 +78,17 @@ async fn s20_a_quota_holds_pods_back_until_it_is_raised() {
             world.status().await[1] == 10
         })
         .await;
+    world
+        .until("the quota shows its use", async || {
+            world.quota_use().await == "10/10"
+        })
+        .await;
+    world.delete_pods_on("t1", 0).await;
+    world
+        .until("the place is used again", async || {
+            world.quota_use().await == "10/10" && world.status().await[1] == 10
+        })
+        .await;
     world.quota(None).await;
     world
         .until("all are created", async || world.status().await[1] == 50)

@@ -349,6 +349,15 @@ impl World {
         }
     }
 
+    /// Used and allowed pods, as the status of the quota shows them.
+    pub(crate) async fn quota_use(&self) -> String {
+        let quota = self
+            .get("/api/v1/namespaces/default/resourcequotas/q")
+            .await;
+        let pods = |what: &str| text(&quota, &format!("/status/{what}/pods"));
+        format!("{}/{}", pods("used"), pods("hard"))
+    }
+
     pub(crate) async fn has_event(&self, reason: &str) -> bool {
         let list = self.get("/api/v1/namespaces/default/events").await;
         list["items"]

@@ -1,10 +1,8 @@
 //! LimitRanges: defaults and bounds for the containers of new pods.
 
-use std::collections::BTreeMap;
-
 use pernode_api::resource::find;
 use pernode_api::status::Status;
-use pernode_core::quantity::Quantity;
+use pernode_core::quota::{Amounts, add, amounts};
 use serde_json::Value;
 
 use crate::call::Actor;
@@ -91,27 +89,6 @@ fn default_one(container: &mut Value, limit: &Value, word: &str, notes: &mut Vec
     }
 }
 
-/// Amounts by the name of what is counted.
-pub(super) type Amounts = BTreeMap<String, Quantity>;
-
-/// Reads a map of amounts, as in `resources.requests`.
-pub(super) fn amounts(value: &Value) -> Amounts {
-    value
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, value)| Some((name.clone(), quantity(value)?)))
-        .collect()
-}
-
-fn quantity(value: &Value) -> Option<Quantity> {
-    match value {
-        Value::String(text) => Quantity::parse(text).ok(),
-        Value::Number(number) => Quantity::parse(&number.to_string()).ok(),
-        _ => None,
-    }
-}
-
 fn refusals(limits: &[&Value], pod: &Value) -> Vec<String> {
     let mut refused = Vec::new();
     for limit in limits {
@@ -135,15 +112,6 @@ fn refusals(limits: &[&Value], pod: &Value) -> Vec<String> {
         }
     }
     refused
-}
-
-/// Adds an amount to what is there of its name.
-pub(super) fn add(total: &mut Amounts, name: String, amount: &Quantity) {
-    let sum = match total.get(&name) {
-        Some(present) => present.add(amount),
-        None => amount.clone(),
-    };
-    total.insert(name, sum);
 }
 
 /// What the containers of a pod have together.

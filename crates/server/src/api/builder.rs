@@ -137,6 +137,7 @@ impl Builder {
             watches: Semaphore::new(limits.watches_max),
             addresses: crate::admission::service::Addresses::new(self.options.service_network),
             node_ports: crate::admission::service::NodePorts::default(),
+            quotas: crate::admission::quota::Quotas::default(),
             documents: crate::documents::Documents::default(),
             store: self.store,
             schema: self.schema,

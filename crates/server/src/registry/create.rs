@@ -137,11 +137,15 @@ async fn store(
     place: &Place,
     object: &Value,
     options: &WriteOptions,
-) -> Result<Option<bytes::Bytes>, Status> {
+) -> Result<Option<bytes::Bytes>, Failure> {
+    // Last of all: who is refused for another reason takes no place.
+    let held = admission::quota::charge(actor, place, object, options).await?;
     if options.dry_run {
         let free = actor.api.store.get(&place.key()).is_none();
         return Ok(free.then(|| object::encode(object).without_version().into()));
     }
+    // Held until the object is stored.
+    let _held = held;
     let item = write::commit_new(actor, place, object).await?;
     Ok(item.map(|item| item.bytes.clone()))
 }

@@ -3,6 +3,7 @@
 mod harness;
 mod listener;
 mod objects;
+mod quotas;
 mod rights;
 mod typed;
 mod watching;
