@@ -18,7 +18,8 @@ META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 # Packages to read: folder in its module -> prefix of its type names.
 API = ["core/v1", "apps/v1", "events/v1", "coordination/v1", "scheduling/v1", "policy/v1", "rbac/v1",
        "node/v1", "storage/v1", "discovery/v1", "batch/v1", "autoscaling/v1", "autoscaling/v2",
-       "authentication/v1", "authorization/v1", "certificates/v1", "resource/v1"]
+       "authentication/v1", "authorization/v1", "certificates/v1", "resource/v1", "networking/v1",
+       "admissionregistration/v1"]
 # Go types that are one value in JSON.
 LEAVES = {"metav1.Time": "t", "metav1.MicroTime": "m", "resource.Quantity": "q", "intstr.IntOrString": "x",
           "runtime.RawExtension": "a", "metav1.Duration": "u", "types.UID": "s", "Time": "t", "MicroTime": "m",

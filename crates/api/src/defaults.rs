@@ -48,6 +48,15 @@ pub fn apply_defaults(resource: &Resource, object: &mut Value) {
         ("", "PersistentVolumeClaim") => cluster::persistent_volume_claim(root),
         ("", "ResourceQuota") => cluster::resource_quota(root),
         ("discovery.k8s.io", "EndpointSlice") => service::endpoint_slice(root),
+        ("networking.k8s.io", "NetworkPolicy") => service::network_policy(root.object_mut("spec")),
+        ("networking.k8s.io", "IngressClass") => {
+            if let Some(parameters) = inner(root.object_mut("spec"), "parameters") {
+                parameters.set_default("scope", "Cluster");
+            }
+        }
+        ("networking.k8s.io", "Ingress") => {
+            root.object_mut("status").object_mut("loadBalancer");
+        }
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
             cluster::role_binding(root);
         }

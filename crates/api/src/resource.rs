@@ -74,6 +74,12 @@ const READ_ONLY: Resource = Resource {
     verbs: VERBS_READ_ONLY,
     ..FULL
 };
+/// Nothing here asks policies or webhooks, so none can be made.
+const ADMISSION: Resource = Resource {
+    group: "admissionregistration.k8s.io",
+    categories: &["api-extensions"],
+    ..READ_ONLY
+};
 const CREATE_ONLY: Resource = Resource {
     verbs: VERBS_CREATE_ONLY,
     ..FULL
@@ -93,6 +99,21 @@ impl Resource {
     /// Whether the main resource has a verb.
     pub fn has_verb(&self, verb: &str) -> bool {
         self.verbs.contains(&verb)
+    }
+
+    /// Why objects of a kind that is only read cannot be written.
+    pub fn read_only_reason(&self) -> Option<&'static str> {
+        if self.verbs != VERBS_READ_ONLY {
+            return None;
+        }
+        Some(match self.group {
+            "admissionregistration.k8s.io" => {
+                "this API server calls no webhooks and evaluates no admission policies"
+            }
+            "resource.k8s.io" => "no device of a simulated node can be claimed",
+            "storage.k8s.io" => "no driver here provides volumes",
+            _ => "no controller here would act on it",
+        })
     }
 
     /// `group/version`, or `version` for the core group: the `apiVersion` of its objects.
@@ -475,6 +496,39 @@ pub static RESOURCES: &[Resource] = &[
         ..FULL
     },
     Resource {
+        group: "networking.k8s.io",
+        version: "v1",
+        plural: "ingressclasses",
+        singular: "ingressclass",
+        kind: "IngressClass",
+        namespaced: false,
+        generation: true,
+        ..FULL
+    },
+    Resource {
+        group: "networking.k8s.io",
+        version: "v1",
+        plural: "ingresses",
+        singular: "ingress",
+        kind: "Ingress",
+        namespaced: true,
+        short_names: &["ing"],
+        subresources: &["status"],
+        generation: true,
+        ..FULL
+    },
+    Resource {
+        group: "networking.k8s.io",
+        version: "v1",
+        plural: "networkpolicies",
+        singular: "networkpolicy",
+        kind: "NetworkPolicy",
+        namespaced: true,
+        short_names: &["netpol"],
+        generation: true,
+        ..FULL
+    },
+    Resource {
         group: "policy",
         version: "v1",
         plural: "poddisruptionbudgets",
@@ -583,6 +637,42 @@ pub static RESOURCES: &[Resource] = &[
         namespaced: false,
         short_names: &["vac"],
         ..READ_ONLY
+    },
+    Resource {
+        plural: "mutatingadmissionpolicies",
+        singular: "mutatingadmissionpolicy",
+        kind: "MutatingAdmissionPolicy",
+        ..ADMISSION
+    },
+    Resource {
+        plural: "mutatingadmissionpolicybindings",
+        singular: "mutatingadmissionpolicybinding",
+        kind: "MutatingAdmissionPolicyBinding",
+        ..ADMISSION
+    },
+    Resource {
+        plural: "mutatingwebhookconfigurations",
+        singular: "mutatingwebhookconfiguration",
+        kind: "MutatingWebhookConfiguration",
+        ..ADMISSION
+    },
+    Resource {
+        plural: "validatingadmissionpolicies",
+        singular: "validatingadmissionpolicy",
+        kind: "ValidatingAdmissionPolicy",
+        ..ADMISSION
+    },
+    Resource {
+        plural: "validatingadmissionpolicybindings",
+        singular: "validatingadmissionpolicybinding",
+        kind: "ValidatingAdmissionPolicyBinding",
+        ..ADMISSION
+    },
+    Resource {
+        plural: "validatingwebhookconfigurations",
+        singular: "validatingwebhookconfiguration",
+        kind: "ValidatingWebhookConfiguration",
+        ..ADMISSION
     },
     Resource {
         group: "scheduling.k8s.io",

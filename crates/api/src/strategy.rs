@@ -69,7 +69,7 @@ fn first_status(resource: &Resource, root: &Object) -> Option<Value> {
         ("", "Node") => None,
         ("", "Pod") => Some(pod::first_status(root.at("spec").unwrap_or(&Value::Null))),
         ("", "Namespace") => Some(json!({"phase": "Active"})),
-        ("", "Service") => Some(json!({"loadBalancer": {}})),
+        ("", "Service") | ("networking.k8s.io", "Ingress") => Some(json!({"loadBalancer": {}})),
         ("", "PersistentVolume" | "PersistentVolumeClaim") => Some(json!({"phase": "Pending"})),
         ("apps", "DaemonSet") => Some(json!({
             "currentNumberScheduled": 0,

@@ -9,6 +9,7 @@ mod cell;
 mod cluster;
 mod core_kinds;
 mod event;
+mod networking;
 mod node;
 mod pod;
 mod policy;
@@ -185,7 +186,10 @@ fn of_others(kind: &str) -> &'static [Column] {
         "ClusterRoleBinding" | "RoleBinding" => policy::ROLE_BINDINGS,
         "DeviceClass" | "ResourceClaimTemplate" => NAME_AND_AGE,
         "EndpointSlice" => core_kinds::ENDPOINT_SLICES,
+        "Ingress" => networking::INGRESSES,
+        "IngressClass" => networking::INGRESS_CLASSES,
         "Lease" => cluster::LEASES,
+        "NetworkPolicy" => networking::NETWORK_POLICIES,
         "PodDisruptionBudget" => policy::DISRUPTION_BUDGETS,
         "PriorityClass" => policy::PRIORITY_CLASSES,
         "ResourceClaim" => cluster::RESOURCE_CLAIMS,

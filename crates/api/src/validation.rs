@@ -9,8 +9,10 @@ mod check;
 mod config;
 mod container;
 mod event;
+pub(crate) mod ingress;
 pub mod meta;
 mod network;
+mod network_policy;
 mod node;
 mod pod;
 mod pod_spec;
@@ -35,6 +37,7 @@ use serde_json::Value;
 const CORE: &str = "";
 const APPS: &str = "apps";
 const RBAC: &str = "rbac.authorization.k8s.io";
+const NETWORKING: &str = "networking.k8s.io";
 const STORAGE: &str = "storage.k8s.io";
 
 /// What is wrong with a new object.
@@ -55,8 +58,8 @@ pub fn validate_create(resource: &Resource, object: &Value) -> Vec<FieldError> {
 pub fn validate_update(resource: &Resource, new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = meta::validate_update(&new["metadata"], &old["metadata"]);
     errors.extend(errors.clone());
-    content(resource, new, Some(old), &mut errors);
     changes(resource, new, old, &mut errors);
+    content(resource, new, Some(old), &mut errors);
     errors
 }
 
@@ -101,6 +104,9 @@ fn content(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut V
         (CORE, "Service") => network::service(new, errors),
         (CORE, "Endpoints") => network::endpoints(new, errors),
         ("discovery.k8s.io", "EndpointSlice") => network::endpoint_slice(new, errors),
+        (NETWORKING, "NetworkPolicy") => network_policy::network_policy(new, errors),
+        (NETWORKING, "Ingress") => ingress::ingress(new, old.is_none(), errors),
+        (NETWORKING, "IngressClass") => ingress::ingress_class(new, errors),
         (CORE, "LimitRange") => policy::limit_range(new, errors),
         (CORE, "ResourceQuota") => policy::quota(new, errors),
         ("policy", "PodDisruptionBudget") => policy::budget(new, errors),
@@ -128,6 +134,7 @@ fn changes(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         (CORE, "Secret") => config::secret_update(new, old, errors),
         (CORE, "Service") => network::service_update(new, old, errors),
         ("discovery.k8s.io", "EndpointSlice") => network::endpoint_slice_update(new, old, errors),
+        (NETWORKING, "IngressClass") => ingress::ingress_class_update(new, old, errors),
         ("scheduling.k8s.io", "PriorityClass") => policy::priority_class_update(new, old, errors),
         ("node.k8s.io", "RuntimeClass") => policy::runtime_class_update(new, old, errors),
         (RBAC, "RoleBinding" | "ClusterRoleBinding") => rbac::binding_update(new, old, errors),

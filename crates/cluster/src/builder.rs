@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// User and group of the kubeconfig that a cluster hands out.
 const ADMIN: (&str, &str) = ("pernode-admin", "system:masters");
+/// The port that is shown where the API takes any free one.
+const API_PORT: u16 = 6443;
 /// Names that clients on this machine may call the server by.
 const HOSTS: [&str; 7] = [
     "localhost",
@@ -159,6 +161,7 @@ impl Builder {
         store: Arc<dyn Store>,
     ) -> Result<Api, Error> {
         let options = pernode_server::Options {
+            public_address: self.public_address(),
             ca_certificate: Some(authority.identity().certificate.clone()),
             taint_new_nodes: !self.without.has(pernode_loops::names::NODE_LIFECYCLE),
             require_service_account: !self.without.has(pernode_loops::names::SERVICE_ACCOUNT),
@@ -170,6 +173,18 @@ impl Builder {
             .service_account_key(&key)
             .build()
             .map_err(Error::step("use the key for service account tokens"))
+    }
+
+    /// Where clients reach the API, as far as that is known before a free port is taken.
+    fn public_address(&self) -> String {
+        let mut address = self.listen;
+        if address.ip().is_unspecified() {
+            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        if address.port() == 0 {
+            address.set_port(API_PORT);
+        }
+        address.to_string()
     }
 
     async fn listener(

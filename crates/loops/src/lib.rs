@@ -90,7 +90,12 @@ pub async fn run(
 ) {
     let context = |name: &'static str| {
         let writer = Writer::new(client(name), name);
-        let recorder = Recorder::start(writer.clone(), name, &shutdown);
+        let reporter = match name {
+            // Pods say under this name who is to place them.
+            names::SCHEDULER => SCHEDULER_OF_PODS,
+            name => name,
+        };
+        let recorder = Recorder::start(writer.clone(), reporter, &shutdown);
         Context {
             writer,
             recorder,
@@ -189,5 +194,8 @@ fn event_ref(pod: &PodRef) -> ObjectRef {
 fn note(loop_name: &str, what: &str, object: &str, error: &Error) {
     tracing::debug!(error = %error, source = ?std::error::Error::source(error).map(ToString::to_string), "{loop_name}: cannot {what} {object}");
 }
+
+/// What a pod's `schedulerName` says by default, and where its events come from.
+const SCHEDULER_OF_PODS: &str = "default-scheduler";
 
 const NODES: Resource = Node::RESOURCE;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use pernode_api::resource::{RESOURCES, Resource, find};
 use pernode_api::status::{Access, Status};
+use pernode_api::strategy::warning::deprecated;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::Inner;
@@ -63,7 +64,11 @@ pub(crate) async fn answer(
                 headers: parts.headers,
                 body,
             };
-            Box::pin(route(call)).await
+            let mut response = Box::pin(route(call)).await?;
+            if let Some(advice) = deprecated(resource) {
+                reply::warn(&mut response, &[advice.to_owned()]);
+            }
+            Ok(response)
         }
     }
 }
@@ -171,7 +176,11 @@ async fn route(call: Call) -> Result<Response, Failure> {
         return answer;
     }
     if !resource.has_verb(call.request.verb.as_str()) {
-        return Err(Status::method_not_allowed().into());
+        let refusal = match resource.read_only_reason() {
+            Some(why) => Status::read_only(resource, why),
+            None => Status::method_not_allowed(),
+        };
+        return Err(refusal.into());
     }
     match call.request.verb {
         Verb::Get => registry::get(&call).await,

@@ -158,9 +158,16 @@ fn access(call: &Call, object: &Value, user: &User) -> Result<Value, Status> {
 fn rules(call: &Call, object: &Value) -> Value {
     let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
     let api = call.api();
-    let rules = api
+    let mut rules: Vec<Rule> = Vec::new();
+    for rule in api
         .authorizer
-        .rules(&*api.store, &call.actor.user, namespace);
+        .rules(&*api.store, &call.actor.user, namespace)
+    {
+        // Several bindings may give the same.
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
     let (paths, resources): (Vec<&Rule>, Vec<&Rule>) = rules
         .iter()
         .partition(|rule| !rule.non_resource_urls.is_empty());

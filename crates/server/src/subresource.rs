@@ -28,6 +28,7 @@ pub(crate) async fn answer(call: &Call) -> Result<Response, Failure> {
         ("pods", "eviction") => only(verb, Verb::Create, eviction::create(call)).await,
         ("pods", "log") => only(verb, Verb::Get, log::get(call)).await,
         ("pods", "exec" | "attach" | "portforward") => Err(stream_refused(call)?),
+        ("nodes" | "pods" | "services", "proxy") => Err(proxy_refused(call)?),
         ("pods", "ephemeralcontainers" | "resize") => Err(part_refused(call, name)?),
         ("namespaces", "finalize") => only(verb, Verb::Update, finalize::update(call)).await,
         ("serviceaccounts", "token") => only(verb, Verb::Create, token::create(call)).await,
@@ -88,6 +89,20 @@ fn stream_refused(call: &Call) -> Result<Failure, Failure> {
     let what = call.request.subresource.as_deref().unwrap_or_default();
     let why = format!(
         "pod {name} runs on a simulated node: it has no process, so {what} has nothing to connect to"
+    );
+    Ok(Status::bad_request(why).into())
+}
+
+/// Nothing listens behind a simulated node, its pods or a service of them.
+fn proxy_refused(call: &Call) -> Result<Failure, Failure> {
+    let (kind, name) = (call.resource.singular, call.name());
+    registry::Place::new(call.resource, call.namespace(), name).read(&call.actor)?;
+    if kind == "service" {
+        let why = format!("no endpoints available for service {name:?}");
+        return Ok(Status::unavailable(why).into());
+    }
+    let why = format!(
+        "{kind} {name} is simulated: nothing listens there, so there is nothing to proxy to"
     );
     Ok(Status::bad_request(why).into())
 }

@@ -1,4 +1,4 @@
-//! Defaults of services and endpoints.
+//! Defaults of services, endpoints and network policies.
 
 use super::default_in_each;
 use crate::object::{Object, Read, Write, each};
@@ -60,5 +60,24 @@ pub(super) fn endpoint_slice(root: &mut Object) {
     for port in each(root, "ports") {
         port.set_default("name", "");
         port.set_default("protocol", "TCP");
+    }
+}
+
+/// A policy is about what comes in, and about what goes out if it has rules for that.
+pub(super) fn network_policy(spec: &mut Object) {
+    spec.object_mut("podSelector");
+    for rules in ["ingress", "egress"] {
+        for rule in each(spec, rules) {
+            default_in_each(rule, "ports", "protocol", "TCP");
+        }
+    }
+    if spec.list("policyTypes").is_empty() {
+        let goes_out = !spec.list("egress").is_empty();
+        let types = if goes_out {
+            json!(["Ingress", "Egress"])
+        } else {
+            json!(["Ingress"])
+        };
+        spec.insert("policyTypes".to_owned(), types);
     }
 }

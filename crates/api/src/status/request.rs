@@ -140,6 +140,16 @@ impl Status {
         .with(Details::default())
     }
 
+    /// 405: objects of the kind are listed and watched, but not written, and why.
+    pub fn read_only(resource: &Resource, why: &str) -> Self {
+        Self::failure(
+            405,
+            "MethodNotAllowed",
+            format!("{} are read-only: {why}", resource.qualified_name()),
+        )
+        .with(Details::default())
+    }
+
     /// 406: no form the client accepts is served; `available` lists the forms that are.
     pub fn not_acceptable(available: &[&str]) -> Self {
         let forms = available.join(", ");

@@ -2,6 +2,7 @@
 
 use crate::object::Read;
 use crate::resource::Resource;
+use crate::validation::ingress::CLASS_ANNOTATION;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -98,9 +99,23 @@ pub fn warnings(resource: &Resource, object: &Value) -> Vec<String> {
             );
             found.extend(surge_with_host_ports(&object["spec"]));
         }
+        ("networking.k8s.io", "Ingress") => {
+            let annotations = object.path(&["metadata", "annotations"]);
+            if annotations.is_some_and(|all| all.at(CLASS_ANNOTATION).is_some()) {
+                found.push(format!(
+                    "annotation {CLASS_ANNOTATION:?} is deprecated, please use 'spec.ingressClassName' instead"
+                ));
+            }
+        }
         _ => {}
     }
     found
+}
+
+/// The warning that comes with every answer about a kind that clients should leave.
+pub fn deprecated(resource: &Resource) -> Option<&'static str> {
+    let is_old = resource.group.is_empty() && resource.kind == "Endpoints";
+    is_old.then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
 }
 
 /// The warning about owner references that were dropped.

@@ -264,6 +264,43 @@ fn endpoints_and_slices() {
 }
 
 #[test]
+fn ingresses_and_network_policies() {
+    let rules: Vec<_> = ["a", "b", "", "c", "d"]
+        .iter()
+        .map(|host| json!({"host": host}))
+        .collect();
+    check(
+        &json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"},
+            "spec": {"ingressClassName": "c", "rules": rules, "tls": [{}]},
+            "status": {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}, {"hostname": "h"}]}},
+        }),
+        &json!([
+            "i",
+            "c",
+            "a,b,* + 2 more...",
+            "10.0.0.1,h",
+            "80, 443",
+            "<unknown>"
+        ]),
+    );
+    check(
+        &json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "i"},
+            "spec": {"controller": "a.b/c", "parameters": {"apiGroup": "g", "kind": "K", "name": "x"}},
+        }),
+        &json!(["i", "a.b/c", "K.g/x", "<unknown>"]),
+    );
+    check(
+        &json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "p"},
+            "spec": {"podSelector": {"matchLabels": {"app": "x"}}},
+        }),
+        &json!(["p", "app=x", "<unknown>"]),
+    );
+}
+
+#[test]
 fn budgets_bindings_and_requests() {
     check(
         &json!({

@@ -230,7 +230,7 @@ fn label_selector(object: &Object<'_>) -> Value {
 }
 
 /// A selector as kubectl takes it: labels by key, then expressions.
-fn selector_at(object: &Object<'_>, pointer: &str) -> Value {
+pub(super) fn selector_at(object: &Object<'_>, pointer: &str) -> Value {
     let Some(selector) = object.map(pointer) else {
         return NONE.into();
     };

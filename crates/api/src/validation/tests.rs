@@ -8,6 +8,7 @@ use crate::strategy::{prepare_create, prepare_status_update, prepare_update};
 use alloc::string::{String, ToString};
 
 mod core_kinds;
+mod networking;
 mod pods;
 
 fn parse(text: &str) -> (&'static Resource, Value) {

@@ -22,10 +22,12 @@ pub(super) struct Line {
 enum Step {
     Created,
     Scheduled,
+    Sandboxed,
     Initialized,
     /// Events of the node, in the order in which they were written.
     Event(u64),
     Ran,
+    ContainersReady,
     Ready,
     Deleted,
 }
@@ -103,7 +105,9 @@ fn of_conditions(pod: &Value) -> impl Iterator<Item = (Step, Line)> + '_ {
         let kind = text(&condition["type"]);
         let step = match kind {
             "PodScheduled" => Step::Scheduled,
-            "Initialized" | "PodReadyToStartContainers" => Step::Initialized,
+            "PodReadyToStartContainers" => Step::Sandboxed,
+            "Initialized" => Step::Initialized,
+            "ContainersReady" => Step::ContainersReady,
             _ => Step::Ready,
         };
         let line = Line {
